@@ -1,0 +1,50 @@
+"""Causes: every error the engine raises, under one root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Problem = Mapping[str, Any]  # {"path", "message", "value"?, "allowed"?}
+
+
+class RouterError(Exception):
+    """Root of everything that the decision engine raises on purpose."""
+
+
+class RegistryError(RouterError):
+    """A registry document breaks its rules; `problems` lists every breach with its path."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = list(problems)
+        first = self.problems[0] if self.problems else {"path": "", "message": "unknown problem"}
+        more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
+        super().__init__(f"{first['path']}: {first['message']}{more}")
+
+
+class ProviderError(RouterError):
+    """A decision provider did not answer."""
+
+
+class ProviderTimeoutError(ProviderError):
+    """A decision provider did not answer in time."""
+
+
+class InvalidProviderResponse(RouterError):
+    """A decision provider answered something that is no decision."""
+
+
+class UnknownToolError(RouterError):
+    """A tool was named that the catalog does not hold."""
+
+
+class PolicyDeniedError(RouterError):
+    """An execution policy refused the tool."""
+
+
+class RoutingLoopError(RouterError):
+    """The same actions repeat without progress."""
+
+
+class RouterConfigurationError(RouterError):
+    """A configuration value is out of its bounds."""
