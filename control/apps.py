@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class ControlConfig(AppConfig):
+    name = "control"
+    label = "control"
+    verbose_name = "Switchyard console and API"

@@ -1,0 +1,133 @@
+"""The environment, read once and typed: what may be set from outside, its default and its meaning.
+
+Every field here is one row of docs/settings.md; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import tempfile
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+# A unix socket's address may hold 108 bytes on Linux and 104 on macOS, its closing zero included.
+SOCKET_PATH_LIMIT = 100
+
+
+class Environment(BaseSettings):
+    """Typed settings of an installation. A value that cannot be read is refused at start, by name."""
+
+    model_config = SettingsConfigDict(extra="ignore", populate_by_name=True)
+
+    data_dir: Path = Field(
+        CHECKOUT / ".switchyard", alias="SWITCHYARD_DATA_DIR", description="Where the database, bus, logs and secrets lie."
+    )
+    database_url: str = Field("", alias="DATABASE_URL", description="postgresql://…; empty: SQLite in the data dir.")
+    redis_url: str = Field("", alias="REDIS_URL", description="redis://…; empty: the embedded bus in the data dir.")
+    public_url: str = Field(
+        "", alias="SWITCHYARD_PUBLIC_URL", description="Address that people and harnesses use, when it differs from host and port."
+    )
+    allowed_hosts: str = Field(
+        "localhost,127.0.0.1,[::1]",
+        alias="SWITCHYARD_ALLOWED_HOSTS",
+        description="Host names that requests may carry, separated by commas; `up` adds its own --host.",
+    )
+    secret_key: str = Field(
+        "", alias="SWITCHYARD_SECRET_KEY", description="Signs sessions and digests; empty: made at random in the data dir.", repr=False
+    )
+    encryption_keys: str = Field(
+        "",
+        alias="SWITCHYARD_ENCRYPTION_KEYS",
+        description="Fernet keys for texts at rest, newest first, separated by commas; empty: made at random in the data dir.",
+        repr=False,
+    )
+    secure_cookies: bool = Field(
+        False, alias="SWITCHYARD_SECURE_COOKIES", description="Cookies travel over https only; set it behind a TLS proxy."
+    )
+    log_level: str = Field("INFO", alias="SWITCHYARD_LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR.")
+    web_processes: int = Field(1, ge=1, le=32, alias="SWITCHYARD_WEB_PROCESSES", description="Web processes that `up` starts.")
+    decide_threads: int = Field(
+        8, ge=1, le=256, alias="SWITCHYARD_DECIDE_THREADS", description="Threads of the worker that decides routes."
+    )
+    search_processes: int = Field(
+        2, ge=1, le=64, alias="SWITCHYARD_SEARCH_PROCESSES", description="Processes of the worker that runs look-ahead searches."
+    )
+    snapshot_poll_s: float = Field(
+        0.25,
+        ge=0,
+        le=60,
+        alias="SWITCHYARD_SNAPSHOT_POLL_S",
+        description="Seconds between looks for a new revision or key in each process; 0: look at every use.",
+    )
+    debug: bool = Field(False, alias="SWITCHYARD_DEBUG", description="Django's debug pages; never on a server that others reach.")
+
+    @field_validator("data_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @cached_property
+    def bus_socket(self) -> Path:
+        """Where the embedded bus listens: in the data dir, or at a short path of its own when that is too long."""
+        inside = self.data_dir / "run" / "bus.sock"
+        if len(os.fsencode(inside)) <= SOCKET_PATH_LIMIT:
+            return inside
+        mark = hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"switchyard-{os.getuid()}-{mark}" / "bus.sock"
+
+    @property
+    def bus_url(self) -> str:
+        """Address of the bus for redis-py."""
+        return self.redis_url or f"unix://{self.bus_socket}?db=0"
+
+    @property
+    def broker_url(self) -> str:
+        """Address of the bus as Celery spells it."""
+        return self.redis_url or f"redis+socket://{self.bus_socket}?virtual_host=0"
+
+    @property
+    def hosts(self) -> list[str]:
+        return [host.strip() for host in self.allowed_hosts.split(",") if host.strip()]
+
+    def secret(self, name: str) -> str:
+        """A secret of this installation: from the environment, else made once in `<data-dir>/secrets.json` (mode 0600)."""
+        given = {"secret_key": self.secret_key, "encryption_keys": self.encryption_keys}[name]
+        return given or self._stored_secrets[name]
+
+    @cached_property
+    def _stored_secrets(self) -> dict[str, str]:
+        path = self.data_dir / "secrets.json"
+        with contextlib.suppress(FileNotFoundError):
+            return dict(json.loads(path.read_text()))
+        made = {
+            "secret_key": secrets.token_urlsafe(48),
+            "encryption_keys": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+        }
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _write_once(path, made)
+
+
+def _write_once(path: Path, content: dict[str, str]) -> dict[str, str]:
+    """Write a file that only its owner reads; when another process was first, its content counts."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(content, file)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return dict(json.loads(path.read_text()))
+    finally:
+        draft.unlink()
+    return content
+
+
+environment = Environment()

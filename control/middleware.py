@@ -1,0 +1,137 @@
+"""Middleware. Ours is written for async; Django's own runs for the console only, so that API calls skip its thread hops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from asgiref.sync import iscoroutinefunction
+from axes.middleware import AxesMiddleware
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpRequest, HttpResponseBase
+from django.middleware.common import CommonMiddleware
+from django.middleware.csrf import CsrfViewMiddleware
+from django.utils.decorators import sync_and_async_middleware
+from django_htmx.middleware import HtmxMiddleware
+from uuid_utils.compat import uuid7
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+GetResponse = Callable[[HttpRequest], Any]
+Middleware = Callable[[HttpRequest], Any]
+MACHINE_PATHS = ("/api/", "/healthz", "/readyz", "/metrics", "/v1/", "/mcp")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+def is_for_machines(path: str) -> bool:
+    """Whether a path belongs to harnesses and probes rather than to people at the console."""
+    return path.startswith(MACHINE_PATHS)
+
+
+def _around(get_response: GetResponse, before: Callable[..., None], after: Callable[..., None]) -> Middleware:
+    if iscoroutinefunction(get_response):
+
+        async def handle_async(request: HttpRequest) -> HttpResponseBase:
+            before(request)
+            response = await cast(Awaitable[HttpResponseBase], get_response(request))
+            after(request, response)
+            return response
+
+        return handle_async
+
+    def handle(request: HttpRequest) -> HttpResponseBase:
+        before(request)
+        response = cast(HttpResponseBase, get_response(request))
+        after(request, response)
+        return response
+
+    return handle
+
+
+@sync_and_async_middleware
+def request_id(get_response: GetResponse) -> Middleware:
+    """Give each request an id (the caller's X-Request-Id when it is harmless) and send it back."""
+
+    def before(request: HttpRequest) -> None:
+        given = request.headers.get("X-Request-Id", "")
+        request.request_id = given if _REQUEST_ID.fullmatch(given) else str(uuid7())  # type: ignore[attr-defined]
+
+    def after(request: HttpRequest, response: HttpResponseBase) -> None:
+        response["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
+
+    return _around(get_response, before, after)
+
+
+@sync_and_async_middleware
+def security_headers(get_response: GetResponse) -> Middleware:
+    """Set the content security policy and its companions on every answer."""
+
+    def after(request: HttpRequest, response: HttpResponseBase) -> None:
+        for name, value in SECURITY_HEADERS.items():
+            response.headers.setdefault(name, value)
+
+    return _around(get_response, lambda request: None, after)
+
+
+def _when(applies: Callable[[str], bool], inner: Callable[[GetResponse], Any]) -> Callable[[GetResponse], Middleware]:
+    """Run a middleware of Django's only for the paths to which it applies."""
+
+    @sync_and_async_middleware
+    def factory(get_response: GetResponse) -> Middleware:
+        wrapped = inner(get_response)
+        if iscoroutinefunction(get_response):
+
+            async def handle_async(request: HttpRequest) -> Any:
+                return await (wrapped if applies(request.path_info) else get_response)(request)
+
+            # AuthenticationMiddleware and others mark views through these hooks.
+            _copy_hooks(wrapped, handle_async, applies)
+            return handle_async
+
+        def handle(request: HttpRequest) -> Any:
+            return (wrapped if applies(request.path_info) else get_response)(request)
+
+        _copy_hooks(wrapped, handle, applies)
+        return handle
+
+    return cast(Callable[[GetResponse], Middleware], factory)
+
+
+def _copy_hooks(wrapped: Any, handle: Any, applies: Callable[[str], bool]) -> None:
+    hook = getattr(wrapped, "process_view", None)
+    if hook is None:
+        return
+
+    def process_view(request: HttpRequest, *args: Any) -> Any:
+        return hook(request, *args) if applies(request.path_info) else None
+
+    handle.process_view = process_view
+
+
+def _console(path: str) -> bool:
+    return not is_for_machines(path) and not path.startswith("/static/")
+
+
+static_files = _when(lambda path: path.startswith("/static/"), WhiteNoiseMiddleware)
+console_session = _when(_console, SessionMiddleware)
+console_common = _when(_console, CommonMiddleware)
+console_csrf = _when(_console, CsrfViewMiddleware)
+console_authentication = _when(_console, AuthenticationMiddleware)
+console_messages = _when(_console, MessageMiddleware)
+console_htmx = _when(_console, HtmxMiddleware)
+console_throttle = _when(_console, AxesMiddleware)
