@@ -1,0 +1,13 @@
+from django.urls import include, path
+
+from control.api.api import api
+from control.web import live, probes
+
+urlpatterns = [
+    path("healthz", probes.healthz),
+    path("readyz", probes.readyz),
+    path("live/events", live.events, name="live-events"),
+    path("api/v1/live/events", live.events),
+    path("api/v1/", api.urls),
+    path("", include("control.web.urls")),
+]

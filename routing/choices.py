@@ -1,0 +1,53 @@
+"""Words that are stored: each with the label that operators read."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class RevisionState(models.TextChoices):
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    LIVE = "live"
+    SUPERSEDED = "superseded"
+
+
+class DecisionType(models.TextChoices):
+    RESOLVE = "resolve"
+    ROUTE = "route"
+    SEARCH = "search"
+    ADVICE = "advice"
+    SELECT = "select"
+
+
+class DecisionState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+FINAL_STATES = (DecisionState.FINISHED, DecisionState.FAILED, DecisionState.CANCELLED)
+
+
+class EventKind(models.TextChoices):
+    RECOMMENDATION = "recommendation"
+    INVOCATION = "invocation"
+    TRANSPORT_OUTCOME = "transport_outcome"
+    DOMAIN_OUTCOME = "domain_outcome"
+
+
+class TransportStatus(models.TextChoices):
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    UNKNOWN = "unknown"
+
+
+class DomainStatus(models.TextChoices):
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PARTIAL = "partial"
+    UNKNOWN = "unknown"

@@ -1,0 +1,34 @@
+"""What is stored: the registry's working copy, its revisions, decisions and the ledger."""
+
+from routing.models.actor import Actor
+from routing.models.decisions import Decision
+from routing.models.ledger import ChainHead, Event, Minute, PendingEvent
+from routing.models.registry import (
+    CapabilityRow,
+    EndpointRow,
+    EntryRow,
+    PolicyRow,
+    ScopeRow,
+    ToolRow,
+)
+from routing.models.revisions import Entry, Generation, Revision
+from routing.models.workspaces import Workspace
+
+__all__ = [
+    "Actor",
+    "CapabilityRow",
+    "ChainHead",
+    "Decision",
+    "EndpointRow",
+    "Entry",
+    "EntryRow",
+    "Event",
+    "Generation",
+    "Minute",
+    "PendingEvent",
+    "PolicyRow",
+    "Revision",
+    "ScopeRow",
+    "ToolRow",
+    "Workspace",
+]

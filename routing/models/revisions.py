@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from uuid_utils.compat import uuid7
+
+from routing.choices import RevisionState
+
+
+class Entry(models.Model):
+    """A piece of published documents, stored once by digest and shared by all revisions of its workspace that hold it."""
+
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="entries")
+    digest = models.BinaryField(max_length=32)
+    body = models.BinaryField()  # JSON text, deflated
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("workspace", "digest"), name="entry_stored_once_by_digest")]
+
+
+class RevisionQuerySet(models.QuerySet["Revision"]):
+    def open(self) -> RevisionQuerySet:
+        """Proposals that wait for review or publishing."""
+        return self.filter(state__in=(RevisionState.PROPOSED, RevisionState.APPROVED))
+
+
+class Revision(models.Model):
+    """A document of a workspace, immutable: a manifest of entries under one canonical digest."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=16, choices=RevisionState.choices, default=RevisionState.PROPOSED)
+    digest = models.CharField(max_length=80)
+    base_number = models.PositiveIntegerField(null=True, blank=True)
+    manifest: models.JSONField[dict[str, Any]] = models.JSONField()
+    message = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.CharField(max_length=200)
+    published_at = models.DateTimeField(null=True, blank=True)
+    published_by = models.CharField(max_length=200, blank=True)
+
+    objects = RevisionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [
+            models.UniqueConstraint(fields=("workspace", "number"), name="revision_number_unique_in_workspace"),
+            models.UniqueConstraint(
+                fields=("workspace",), condition=Q(state=RevisionState.LIVE), name="one_live_revision_in_a_workspace"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"revision {self.number}"
+
+
+class Generation(models.Model):
+    """One row that counts publications and key changes, so that every process sees with one cheap read that it is behind."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    value = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="one_generation_row")]

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+from django.db.models import Q
+from uuid_utils.compat import uuid7
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+
+class WorkspaceQuerySet(models.QuerySet["Workspace"]):
+    def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> WorkspaceQuerySet:
+        """The workspaces of which this person is a member; nothing for a stranger."""
+        if not user.is_authenticated or not user.is_active:
+            return self.none()
+        return self.filter(memberships__user_id=user.pk).distinct()
+
+
+class Workspace(models.Model):
+    """One team's registry, keys, decisions and ledger. Nothing crosses from one workspace to another."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=64, unique=True)
+    title = models.CharField(max_length=200, blank=True)
+    gateway: models.JSONField[dict[str, Any]] = models.JSONField(default=dict, blank=True)  # of the working copy
+    approvals_needed = models.PositiveSmallIntegerField(default=0)
+    self_approval = models.BooleanField(default=False)
+    allow_private: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    record_queries = models.BooleanField(default=False)
+    live_revision = models.ForeignKey("routing.Revision", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = WorkspaceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("name",)
+        constraints = [models.CheckConstraint(condition=~Q(name=""), name="workspace_is_named")]
+
+    def __str__(self) -> str:
+        return self.name
