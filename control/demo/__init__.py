@@ -1,0 +1,49 @@
+"""Demo content: a registry of real published tools, and a small one of six specialists.
+
+`load` fills the workspaces `default` and `contextual-routing` of a new installation. It never touches a workspace in
+which somebody has already published or edited something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth import get_user_model
+
+from control.demo.documents import contextual_routing_document, default_document
+from control.models import Membership, Role
+from routing.models import Actor, EndpointRow, Workspace
+from routing.services import registry, revisions
+
+WORKSPACES: dict[str, tuple[str, Callable[[], dict[str, Any]], str]] = {
+    "default": ("Default", default_document, "Demo: 71 published MCP servers with hints, scopes and policies"),
+    "contextual-routing": (
+        "Contextual routing",
+        contextual_routing_document,
+        "Demo: six specialists and the acceptance checklist of contextual routing",
+    ),
+}
+
+
+def load(by: Actor) -> None:
+    """Publishes the demo documents in the workspaces that are still empty, and lets administrators into both."""
+    for name, (title, document, message) in WORKSPACES.items():
+        workspace, _ = Workspace.objects.get_or_create(name=name, defaults={"title": title})
+        _admit_administrators(workspace)
+        if _is_empty(workspace):
+            registry.replace_working_copy(workspace, document(), by=by)
+            revisions.publish(workspace, message=message, by=by)
+
+
+def _is_empty(workspace: Workspace) -> bool:
+    return not EndpointRow.objects.filter(workspace=workspace).exists() and not _has_published(workspace)
+
+
+def _has_published(workspace: Workspace) -> bool:
+    return workspace.live_revision is not None and bool(workspace.live_revision.manifest.get("endpoints"))
+
+
+def _admit_administrators(workspace: Workspace) -> None:
+    for user in get_user_model().objects.filter(is_superuser=True):
+        Membership.objects.get_or_create(user=user, workspace=workspace, defaults={"role": Role.ADMINISTRATOR})

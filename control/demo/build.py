@@ -1,12 +1,15 @@
-"""Packs a published catalog of MCP servers into `mcp_servers.json.gz`, the registry source of the demo.
+"""Packs a published catalog of MCP servers and queries for it into the package data of the demo.
 
-    python -m control.demo.build CATALOG.json
+    python -m control.demo.build CATALOG.json QUERIES.jsonl
 
 CATALOG.json is a list of tools as `{"tools": [{server, name, description, input_schema, server_description}]}`: the
 tools of 70 public servers from icip-cas/LiveMCPBench at a928e57 (Apache-2.0) and of the official GitHub server at
 github/github-mcp-server 64a49f3 (MIT). Texts and schemas are taken over as published; only a server name that is not
 allowed as an endpoint name is changed, and then kept as title. The same input, packed by the same zlib, gives
 the same bytes.
+
+QUERIES.jsonl holds `{id, query, gold, kind}` a line. Kept are the annotated tasks and steps (LiveMCPBench) and 60 short
+prompts that need no tool (HowieHwong/MetaTool at 35e81bb, MIT), without their annotations.
 """
 
 from __future__ import annotations
@@ -20,6 +23,14 @@ from pathlib import Path
 from typing import Any
 
 PACKED = Path(__file__).with_name("mcp_servers.json.gz")
+QUERIES = Path(__file__).with_name("published_queries.jsonl")
+SMALL_TALK = 60
+# A demo is looked at by anybody: prompts about private people, peoples, politics, illness or law are left out.
+UNFIT = re.compile(
+    r"puppy|kill|vomit|sulfa|breakup|legal|death|nationalis|sex|ethnic|religio|biden|ssn|semit|american indian"
+    r"|company ask|insult|resume",
+    re.IGNORECASE,
+)
 SOURCES = [
     {"repository": "icip-cas/LiveMCPBench", "commit": "a928e57", "licence": "Apache-2.0"},
     {"repository": "github/github-mcp-server", "commit": "64a49f3", "licence": "MIT"},
@@ -51,13 +62,34 @@ def pack(catalog: Mapping[str, Any]) -> bytes:
     return gzip.compress(text.encode(), compresslevel=9, mtime=0)
 
 
+def queries(lines: Iterable[str]) -> list[dict[str, str]]:
+    rows = [json.loads(line) for line in lines if line.strip()]
+    asked = [
+        _query(row, "LiveMCPBench")
+        for row in rows
+        if row["kind"] in ("task", "step") and not UNFIT.search(row["query"])
+    ]
+    talk = [_query(row, "MetaTool") for row in rows if row["kind"] == "no_match_far" and _is_fit(row["query"])]
+    return asked + talk[:SMALL_TALK]
+
+
+def _query(row: Mapping[str, Any], source: str) -> dict[str, str]:
+    return {"id": row["id"], "source": source, "query": row["query"]}
+
+
+def _is_fit(text: str) -> bool:
+    return len(text) <= 160 and not UNFIT.search(text)
+
+
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: python -m control.demo.build CATALOG.json", file=sys.stderr)
+    if len(arguments) != 2:
+        print("usage: python -m control.demo.build CATALOG.json QUERIES.jsonl", file=sys.stderr)
         return 2
-    packed = pack(json.loads(Path(arguments[0]).read_text(encoding="utf-8")))
-    PACKED.write_bytes(packed)
-    print(f"{PACKED.name}: {len(packed):,} bytes")
+    catalog, asked = (Path(argument).read_text(encoding="utf-8") for argument in arguments)
+    PACKED.write_bytes(pack(json.loads(catalog)))
+    lines = [json.dumps(row, ensure_ascii=False) for row in queries(asked.splitlines())]
+    QUERIES.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{PACKED.name}: {PACKED.stat().st_size:,} bytes; {QUERIES.name}: {len(lines)} queries")
     return 0
 
 
