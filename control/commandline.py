@@ -1,0 +1,111 @@
+"""The program `manage.py`, `switchyard`, `har` and `harness-router`: Django's commands, our help, our exit statuses.
+
+0 is done, 1 is "the answer is no", 2 is bad usage.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+USAGE = 2
+DJANGO_USEFUL = ("changepassword", "createsuperuser", "dbshell", "migrate", "shell")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and give its exit status."""
+    try:
+        arguments = take_data_dir(list(sys.argv if argv is None else argv))
+    except ValueError as problem:
+        print(f"{Path(sys.argv[0]).name}: {problem}", file=sys.stderr)
+        return USAGE
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "control.settings")
+    program, words = Path(arguments[0]).name, arguments[1:]
+    if words[:1] in (["--version"], ["version"]):
+        print(f"switchyard {version()}")
+        return 0
+    if words[:1] == ["test"]:
+        # pytest loads Django itself, under the settings of the tests.
+        from control import testing
+
+        return testing.main(words[1:])
+    return _execute(program, words)
+
+
+def take_data_dir(arguments: list[str]) -> list[str]:
+    """Take `--data-dir DIR` out of the arguments, wherever it stands, and hand it on as SWITCHYARD_DATA_DIR."""
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            return [*rest, word, *words]
+        if name != "--data-dir":
+            rest.append(word)
+            continue
+        value = value if equals else next(words, "")
+        if not value:
+            raise ValueError("--data-dir needs a directory")
+        os.environ["SWITCHYARD_DATA_DIR"] = str(Path(value).expanduser().absolute())
+    return rest
+
+
+def version() -> str:
+    """The version of the checkout, or of the installed package where there is no checkout."""
+    project = Path(__file__).resolve().parent.parent / "pyproject.toml"
+    if project.exists():
+        return str(tomllib.loads(project.read_text())["project"]["version"])
+    return importlib.metadata.version("switchyard")
+
+
+def _execute(program: str, words: list[str]) -> int:
+    try:
+        from django.core.management import ManagementUtility, get_commands
+    except ImportError as problem:
+        print(f"{program}: {problem}; start `python3 manage.py` of the checkout, it installs what is missing", file=sys.stderr)
+        return 1
+    from pydantic import ValidationError
+
+    try:
+        if not words or words in (["help"], ["--help"], ["-h"]):
+            print(_help(program))
+            return 0
+        known = get_commands()
+        if words[0] not in known and words[0] != "help":
+            print(f"{program}: there is no command {words[0]!r}; `{program} help` lists them", file=sys.stderr)
+            return USAGE
+        ManagementUtility([program, *words]).execute()
+    except ValidationError as problem:
+        if problem.title != "Environment":
+            raise
+        for error in problem.errors(include_url=False, include_input=False):
+            print(f"{program}: {'.'.join(str(part) for part in error['loc'])}: {error['msg']}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _help(program: str) -> str:
+    from django.core.management import get_commands, load_command_class
+
+    ours = {"test": "Run the test suite; further arguments go to pytest."}
+    for name, app in get_commands().items():
+        if str(app).startswith(("control", "routing")):
+            ours[name] = load_command_class(str(app), name).help.strip().split("\n")[0]
+    width = max(len(name) for name in ours) + 2
+    lines = [f"  {name:<{width}}{text}" for name, text in sorted(ours.items())]
+    return "\n".join(
+        [
+            f"Switchyard {version()}: decides which tool, endpoint or model an AI agent should use next.",
+            "",
+            f"usage: {program} COMMAND [--data-dir DIR] …      `{program} COMMAND --help` tells more",
+            "",
+            *lines,
+            "",
+            f"Django's own: {', '.join(DJANGO_USEFUL)} and others.",
+        ]
+    )
