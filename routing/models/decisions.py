@@ -7,6 +7,7 @@ from django.db.models import Q
 from uuid_utils.compat import uuid7
 
 from routing.choices import FINAL_STATES, DecisionState, DecisionType
+from routing.models.fields import JsonTextField
 
 
 class DecisionQuerySet(models.QuerySet["Decision"]):
@@ -35,7 +36,7 @@ class Decision(models.Model):
     catalog_revision = models.CharField(max_length=64, null=True, blank=True)
     target = models.CharField(max_length=400, null=True, blank=True)
     status = models.CharField(max_length=32, null=True, blank=True)
-    reason_codes: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    reason_codes = JsonTextField(default=list, blank=True)
     confidence = models.CharField(max_length=32, null=True, blank=True)  # a word for resolve, a number for route
     probability = models.FloatField(null=True, blank=True)
     match_probability = models.FloatField(null=True, blank=True)
@@ -43,10 +44,10 @@ class Decision(models.Model):
     source = models.CharField(max_length=16, null=True, blank=True)
     fallback_reason = models.CharField(max_length=64, null=True, blank=True)
     latency_ms = models.FloatField(null=True, blank=True)
-    thresholds: models.JSONField[dict[str, Any]] = models.JSONField(default=dict, blank=True)
-    candidates: models.JSONField[list[Any]] = models.JSONField(default=list, blank=True)
-    execution: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
-    answer: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)  # route and search: no request text
+    thresholds = JsonTextField(default=dict, blank=True)
+    candidates = JsonTextField(default=list, blank=True)
+    execution = JsonTextField(null=True, blank=True)
+    answer = JsonTextField(null=True, blank=True)  # route and search: no request text
     error = models.CharField(max_length=200, blank=True)
     # What a worker needs, encrypted; erased in the transaction that records the result.
     content = models.BinaryField(null=True, blank=True)

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import models
 from uuid_utils.compat import uuid7
 
 from routing.choices import EventKind
+from routing.models.fields import JsonTextField
 
 
 class PendingEvent(models.Model):
@@ -15,7 +14,7 @@ class PendingEvent(models.Model):
     workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="pending_events")
     event_id = models.CharField(max_length=64)
     digest = models.CharField(max_length=64)
-    body: models.JSONField[dict[str, Any]] = models.JSONField()
+    body = JsonTextField()
 
     class Meta:
         ordering = ("id",)
@@ -40,8 +39,8 @@ class Event(models.Model):
     revision = models.PositiveIntegerField(null=True, blank=True)
     target = models.CharField(max_length=400, null=True, blank=True)
     status = models.CharField(max_length=32, null=True, blank=True)
-    reason_codes: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
-    data: models.JSONField[dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    reason_codes = JsonTextField(default=list, blank=True)
+    data = JsonTextField(default=dict, blank=True)
     content_digest = models.CharField(max_length=64)  # of what the caller sent: tells a repeat from a conflict
     prev_hash = models.CharField(max_length=64)
     hash = models.CharField(max_length=64)
@@ -85,7 +84,7 @@ class Minute(models.Model):
     not_returned = models.PositiveIntegerField(default=0)  # transport error or timeout
     achieved = models.PositiveIntegerField(default=0)  # domain success
     not_achieved = models.PositiveIntegerField(default=0)  # domain failure or partial
-    latency: models.JSONField[dict[str, int]] = models.JSONField(default=dict, blank=True)  # bucket → count
+    latency = JsonTextField(default=dict, blank=True)  # bucket → count
 
     class Meta:
         ordering = ("at",)

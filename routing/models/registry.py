@@ -11,6 +11,8 @@ from typing import Any
 from django.db import models
 from uuid_utils.compat import uuid7
 
+from routing.models.fields import JsonTextField
+
 
 class RowQuerySet(models.QuerySet[Any]):
     def enabled(self) -> RowQuerySet:
@@ -24,7 +26,7 @@ class Row(models.Model):
     workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="%(class)ss")
     position = models.PositiveIntegerField(default=0)
     name = models.CharField(max_length=64)
-    details: models.JSONField[dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    details = JsonTextField(default=dict, blank=True)
 
     objects = RowQuerySet.as_manager()
 
@@ -49,11 +51,10 @@ class EndpointRow(Row):
     credential = models.TextField(null=True, blank=True)  # a reference, never a value
     enabled = models.BooleanField(default=True)
     description = models.TextField(blank=True)
-    tags: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
-    capabilities: models.JSONField[list[Any]] = models.JSONField(default=list, blank=True)
-    use_when: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
-    tool_use_when: models.JSONField[dict[str, list[str]]] = models.JSONField(default=dict, blank=True)
-    tool_hint_order: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    tags = JsonTextField(default=list, blank=True)
+    capabilities = JsonTextField(default=list, blank=True)
+    use_when = JsonTextField(default=list, blank=True)
+    tool_use_when = JsonTextField(default=dict, blank=True)
 
     class Meta(Row.Meta):
         constraints = _unique("endpoint")
@@ -68,12 +69,12 @@ class ToolRow(models.Model):
     name = models.CharField(max_length=256)
     title = models.TextField(null=True, blank=True)
     description = models.TextField(blank=True)
-    input_schema = models.TextField(blank=True)  # JSON text: key order is the publisher's and must survive
+    input_schema = JsonTextField(default=dict, blank=True)
     category = models.TextField(null=True, blank=True)
     risk = models.CharField(max_length=16, null=True, blank=True)
     effect = models.CharField(max_length=16, null=True, blank=True)
     enabled = models.BooleanField(default=True)
-    details = models.TextField(blank=True)  # JSON text, for the same reason
+    details = JsonTextField(default=dict, blank=True)
 
     class Meta:
         ordering = ("position", "name")

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
 
 from routing.choices import RevisionState
+from routing.models.fields import JsonTextField
 
 
 class Entry(models.Model):
@@ -35,7 +34,7 @@ class Revision(models.Model):
     state = models.CharField(max_length=16, choices=RevisionState.choices, default=RevisionState.PROPOSED)
     digest = models.CharField(max_length=80)
     base_number = models.PositiveIntegerField(null=True, blank=True)
-    manifest: models.JSONField[dict[str, Any]] = models.JSONField()
+    manifest = JsonTextField()
     message = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.CharField(max_length=200)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
+
+from routing.models.fields import JsonTextField
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -24,10 +26,10 @@ class Workspace(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=200, blank=True)
-    gateway: models.JSONField[dict[str, Any]] = models.JSONField(default=dict, blank=True)  # of the working copy
+    gateway = JsonTextField(default=dict, blank=True)  # of the working copy
     approvals_needed = models.PositiveSmallIntegerField(default=0)
     self_approval = models.BooleanField(default=False)
-    allow_private: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    allow_private = JsonTextField(default=list, blank=True)
     record_queries = models.BooleanField(default=False)
     live_revision = models.ForeignKey("routing.Revision", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -1,0 +1,99 @@
+"""The bus: one small client of Redis (or Valkey), shared by services and tasks.
+
+What passes here is ids, names and numbers; the text of a request never does. Every call may find the bus away and says
+so by `BusAway`; callers decide whether that matters.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import orjson
+import redis
+from django.conf import settings
+
+LIVE_CHANNEL = "switchyard:live"
+_STREAM = "switchyard:ledger:{}"
+_NUDGE = "switchyard:nudge:{}"
+_HEART = "switchyard:heart:{}"
+HEART_LASTS_S = 6
+
+
+class BusAway(Exception):
+    """The bus did not answer."""
+
+
+_lock = threading.Lock()
+
+
+@cache
+def _client_for(url: str) -> redis.Redis:
+    return redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=5, health_check_interval=15)
+
+
+def client() -> redis.Redis:
+    """The process's client; thread-safe, connections are pooled."""
+    with _lock:
+        return _client_for(settings.BUS_URL)
+
+
+def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return function(*args, **kwargs)
+    except (redis.RedisError, OSError) as error:
+        raise BusAway(type(error).__name__) from None
+
+
+def ping() -> None:
+    _call(client().ping)
+
+
+def announce(messages: Sequence[Mapping[str, Any]]) -> None:
+    """Tell every process, at most once, that something happened. Silence is no failure: whoever listens also looks."""
+    if not messages:
+        return
+    pipe = client().pipeline(transaction=False)
+    for message in messages:
+        pipe.publish(LIVE_CHANNEL, orjson.dumps(message))
+    _call(pipe.execute)
+
+
+def push_event(workspace_id: Any, body: Mapping[str, Any]) -> bool:
+    """Hand an event to the workspace's ledger writer; true when the writer has not been called since it last looked."""
+    pipe = client().pipeline(transaction=False)
+    pipe.xadd(_STREAM.format(workspace_id), {b"e": orjson.dumps(body)})
+    pipe.set(_NUDGE.format(workspace_id), 1, nx=True, ex=2)
+    return bool(_call(pipe.execute)[1])
+
+
+def nudge(workspace_id: Any) -> bool:
+    """Whether the writer should be called now (nobody else has called it in this moment)."""
+    return bool(_call(client().set, _NUDGE.format(workspace_id), 1, nx=True, ex=2))
+
+
+def clear_nudge(workspace_id: Any) -> None:
+    _call(client().delete, _NUDGE.format(workspace_id))
+
+
+def read_events(workspace_id: Any, count: int) -> list[tuple[bytes, dict[str, Any]]]:
+    """The oldest events that wait, with their marks; they stay until `drop_events`."""
+    rows = _call(client().xrange, _STREAM.format(workspace_id), count=count)
+    return [(mark, orjson.loads(fields[b"e"])) for mark, fields in rows]
+
+
+def drop_events(workspace_id: Any, marks: Sequence[bytes]) -> None:
+    if marks:
+        _call(client().xdel, _STREAM.format(workspace_id), *marks)
+
+
+def beat_heart(worker: str) -> None:
+    _call(client().set, _HEART.format(worker), 1, ex=HEART_LASTS_S)
+
+
+def hearts(workers: Sequence[str]) -> dict[str, bool]:
+    """Which of these workers have beaten their heart in the last seconds."""
+    found = _call(client().mget, [_HEART.format(worker) for worker in workers])
+    return {worker: value is not None for worker, value in zip(workers, found, strict=True)}

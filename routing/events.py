@@ -1,0 +1,88 @@
+"""The four kinds of event, what each may carry, and how they are chained.
+
+A row's hash is SHA-256 over the previous row's hash and the canonical JSON (keys sorted, no spaces, non-ASCII kept) of
+everything else that the row says; the first row follows 64 zeros. docs/ledger.md describes it for auditors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+GENESIS = "0" * 64
+
+# All that a row's `data` may hold, by kind. Whatever is not named here cannot be stored: no texts, arguments or results.
+RECOMMENDATION_DATA = (
+    "type",
+    "catalog_revision",
+    "policy",
+    "confidence",
+    "probability",
+    "match_probability",
+    "ambiguous",
+    "required_fields",
+    "alternatives",
+    "alternatives_truncated",
+    "argument_template_truncated",
+    "score_gap",
+    "matched_fraction",
+    "source",
+    "provider",
+    "model",
+    "fallback",
+    "fallback_reason",
+    "proposed_tool",
+    "latency_ms",
+    "query_digest",
+    "method",
+    "simulations",
+    "verdict",
+)
+REPORTED_DATA = ("duration_ms", "attempt", "result_bytes", "tokens_in", "tokens_out", "cost")
+CHAINED = (
+    "workspace",
+    "seq",
+    "id",
+    "at",
+    "recorded_at",
+    "kind",
+    "scope",
+    "harness",
+    "decision_id",
+    "session_id",
+    "invocation_id",
+    "revision",
+    "target",
+    "status",
+    "reason_codes",
+    "data",
+    "content_digest",
+)
+
+
+def allowed(data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Only the named fields, in their order, without empty ones."""
+    return {name: data[name] for name in names if data.get(name) is not None}
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC with microseconds, as it is hashed and shown."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def canonical(row: Mapping[str, Any]) -> bytes:
+    return orjson.dumps({name: row[name] for name in CHAINED}, option=orjson.OPT_SORT_KEYS)
+
+
+def chain_hash(prev_hash: str, row: Mapping[str, Any]) -> str:
+    """The hash of a row (see the module's docstring); `row` has the keys of CHAINED, times as `timestamp` spells them."""
+    return hashlib.sha256(prev_hash.encode() + canonical(row)).hexdigest()
+
+
+def content_digest(content: Mapping[str, Any]) -> str:
+    """Tells a repeated report from a conflicting one: SHA-256 of what the caller sent."""
+    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()

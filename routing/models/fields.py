@@ -1,0 +1,38 @@
+"""JSON kept as text: the order of keys survives on every database, and the bytes that were hashed are the bytes that are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from django.db import models
+
+
+class JsonTextField(models.TextField[Any, Any]):
+    """A JSON value as text. Numbers, order of keys and non-ASCII come back as they went in."""
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
+        return None if value is None else orjson.loads(value)
+
+    def to_python(self, value: Any) -> Any:
+        return value
+
+    def get_prep_value(self, value: Any) -> str | None:
+        return None if value is None else orjson.dumps(value).decode()
+
+    def value_to_string(self, obj: models.Model) -> str:
+        return self.get_prep_value(self.value_from_object(obj)) or "null"
+
+
+@JsonTextField.register_lookup
+class HasWord(models.Lookup[Any]):
+    """`codes__has_word="score_tie"`: whether a list of plain words holds this one."""
+
+    lookup_name = "has_word"
+
+    def get_prep_lookup(self) -> str:
+        return '%"' + str(self.rhs).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + '"%'
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        lhs, params = self.process_lhs(compiler, connection)
+        return f"{lhs} LIKE %s ESCAPE '\\'", [*params, self.rhs]

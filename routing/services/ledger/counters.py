@@ -1,0 +1,108 @@
+"""What events mean for decisions and for the dashboard's minutes: facts are set once, counts follow facts."""
+
+from __future__ import annotations
+
+import bisect
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from routing.choices import EventKind
+from routing.models import Decision, Event, Minute
+
+# Upper bounds of the latency buckets, in milliseconds; each about 1.5 times the one before.
+LATENCY_BOUNDS_MS = (0.1, 0.15, 0.25, 0.4, 0.6, 0.9, 1.35, 2, 3, 4.5, 7, 10, 15, 25, 40, 60, 90, 135, 200, 300, 450, 700, 1000, 1500, 2500, 4000, 6000, 9000, 15000, 30000)
+_RETURNED = {"ok": "returned", "error": "not_returned", "timeout": "not_returned"}
+_ACHIEVED = {"success": "achieved", "failure": "not_achieved", "partial": "not_achieved"}
+Key = tuple[datetime, str, str, str]
+
+
+def count(workspace_id: Any, rows: Sequence[Event]) -> None:
+    """Fold a batch of new rows into decisions and minutes, within the writer's transaction."""
+    changes: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    latencies: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for row in rows:
+        if row.kind == EventKind.RECOMMENDATION:
+            _count_recommendation(row, changes, latencies)
+    _set_facts(workspace_id, [row for row in rows if row.kind != EventKind.RECOMMENDATION and row.decision_id], changes)
+    _apply(workspace_id, changes, latencies)
+
+
+def minute_of(moment: datetime) -> datetime:
+    return moment.replace(second=0, microsecond=0)
+
+
+def bucket_of(latency_ms: float) -> str:
+    """Name of the bucket that a latency falls into: the place of its upper bound."""
+    return str(min(bisect.bisect_left(LATENCY_BOUNDS_MS, latency_ms), len(LATENCY_BOUNDS_MS) - 1))
+
+
+def _count_recommendation(row: Event, changes: Any, latencies: Any) -> None:
+    key = (minute_of(row.at), row.scope, str(row.data.get("type", "resolve")), row.status or "")
+    changes[key]["count"] += 1
+    changes[key]["recommended"] += 1 if row.target else 0
+    if row.data.get("latency_ms") is not None:
+        latencies[key][bucket_of(row.data["latency_ms"])] += 1
+
+
+def _set_facts(workspace_id: Any, rows: Iterable[Event], changes: Any) -> None:
+    by_decision: dict[uuid.UUID, list[Event]] = defaultdict(list)
+    for row in rows:
+        if (key := _as_uuid(row.decision_id)) is not None:
+            by_decision[key].append(row)
+    decisions = Decision.objects.filter(workspace_id=workspace_id, pk__in=list(by_decision))
+    for decision in decisions:
+        own = [row for row in by_decision[decision.pk] if row.scope == decision.scope]
+        if own:
+            _set_decision_facts(decision, own, changes)
+
+
+def _as_uuid(text: str | None) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text or "")
+    except ValueError:
+        return None
+
+
+def _set_decision_facts(decision: Decision, rows: Iterable[Event], changes: Any) -> None:
+    before = _facts(decision)
+    for row in rows:
+        if row.kind == EventKind.INVOCATION:
+            decision.invoked = True
+        elif row.kind == EventKind.TRANSPORT_OUTCOME:
+            decision.transport = row.status
+        elif row.kind == EventKind.DOMAIN_OUTCOME:
+            decision.domain = row.status
+    decision.save(update_fields=["invoked", "transport", "domain"])
+    key = (minute_of(decision.created_at), decision.scope, decision.type, decision.status or "")
+    after = _facts(decision)
+    for name in after - before:
+        changes[key][name] += 1
+    for name in before - after:
+        changes[key][name] -= 1
+
+
+def _facts(decision: Decision) -> set[str]:
+    """Which counters of its minute a decision stands in. Returning counts only where a call was reported, achieving only
+    where something returned: each stage of the funnel is part of the one before."""
+    facts = set()
+    if decision.invoked:
+        facts.add("invoked")
+        if (returned := _RETURNED.get(decision.transport or "")) is not None:
+            facts.add(returned)
+        if decision.transport == "ok" and (achieved := _ACHIEVED.get(decision.domain or "")) is not None:
+            facts.add(achieved)
+    return facts
+
+
+def _apply(workspace_id: Any, changes: dict[Key, dict[str, int]], latencies: dict[Key, dict[str, int]]) -> None:
+    for key, counts in changes.items():
+        at, scope, type_, status = key
+        minute, _ = Minute.objects.get_or_create(workspace_id=workspace_id, at=at, scope=scope, type=type_, status=status)
+        for name, amount in counts.items():
+            setattr(minute, name, max(0, getattr(minute, name) + amount))
+        for bucket, amount in latencies.get(key, {}).items():
+            minute.latency[bucket] = minute.latency.get(bucket, 0) + amount
+        minute.save()

@@ -1,0 +1,170 @@
+"""Append to the chain: one writer per workspace at a time, in batches, each in one transaction.
+
+Events wait in two places: the bus (recommendations of answers given in the web process) and the database (all others).
+Whoever holds the chain's head takes from both, skips what is in the chain already, and removes what it took after the
+commit; so a writer that dies anywhere loses nothing and writes nothing twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from routing import bus
+from routing.events import GENESIS, chain_hash, timestamp
+from routing.models import ChainHead, Decision, Event, PendingEvent, Workspace
+from routing.services.ledger import counters
+
+logger = logging.getLogger(__name__)
+BATCH = 400
+Body = Mapping[str, Any]
+
+
+def write(workspace_id: Any) -> int:
+    """Append everything that waits; returns how many rows were written."""
+    workspace = Workspace.objects.filter(pk=workspace_id).values_list("name", flat=True).first()
+    if workspace is None:
+        return 0
+    ChainHead.objects.get_or_create(workspace_id=workspace_id)
+    try:
+        bus.clear_nudge(workspace_id)
+    except bus.BusAway:
+        pass
+    written = 0
+    while (count := _write_batch(workspace_id, workspace)) is not None:
+        written += count
+    return written
+
+
+def _write_batch(workspace_id: Any, workspace: str) -> int | None:
+    """One batch; None when nothing waited."""
+    with transaction.atomic():
+        head = ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
+        waiting = list(PendingEvent.objects.filter(workspace_id=workspace_id)[:BATCH])
+        marks, streamed = _from_bus(workspace_id, BATCH - len(waiting))
+        bodies = _unwritten(workspace_id, [*(row.body | {"digest": row.digest} for row in waiting), *streamed])
+        rows = _append(head, workspace, bodies)
+        _decide(workspace_id, bodies)
+        counters.count(workspace_id, rows)
+        PendingEvent.objects.filter(pk__in=[row.pk for row in waiting]).delete()
+    _drop(workspace_id, marks)
+    _announce(workspace_id, rows)
+    return len(rows) if waiting or marks else None
+
+
+def _from_bus(workspace_id: Any, room: int) -> tuple[list[bytes], list[dict[str, Any]]]:
+    try:
+        found = bus.read_events(workspace_id, room) if room > 0 else []
+    except bus.BusAway:
+        return [], []
+    return [mark for mark, _ in found], [body for _, body in found]
+
+
+def _drop(workspace_id: Any, marks: Sequence[bytes]) -> None:
+    try:
+        bus.drop_events(workspace_id, marks)
+    except bus.BusAway:
+        logger.info("bus away: events that are written already will be skipped when it is back")
+
+
+def _unwritten(workspace_id: Any, bodies: Sequence[Body]) -> list[Body]:
+    written = set(Event.objects.filter(workspace_id=workspace_id, event_id__in=[b["id"] for b in bodies]).values_list("event_id", flat=True))
+    return list({body["id"]: body for body in bodies if body["id"] not in written}.values())
+
+
+def _append(head: ChainHead, workspace: str, bodies: Sequence[Body]) -> list[Event]:
+    now = timezone.now()
+    rows = []
+    for body in bodies:
+        row = _row(head, workspace, body, now)
+        rows.append(row)
+        head.seq, head.hash = row.seq, row.hash
+    Event.objects.bulk_create(rows, batch_size=200)
+    if rows:
+        head.save(update_fields=["seq", "hash"])
+    return rows
+
+
+def _row(head: ChainHead, workspace: str, body: Body, now: datetime) -> Event:
+    said = {
+        "workspace": workspace,
+        "seq": head.seq + 1,
+        "id": body["id"],
+        "at": body["at"],
+        "recorded_at": timestamp(now),
+        "kind": body["kind"],
+        "scope": body["scope"],
+        "harness": body["harness"],
+        "decision_id": body.get("decision_id"),
+        "session_id": body.get("session_id"),
+        "invocation_id": body.get("invocation_id"),
+        "revision": body.get("revision"),
+        "target": body.get("target"),
+        "status": body.get("status"),
+        "reason_codes": body.get("reason_codes") or [],
+        "data": body.get("data") or {},
+        "content_digest": body.get("digest") or "",
+    }
+    return Event(
+        workspace_id=head.workspace_id,
+        event_id=said["id"],
+        at=datetime.fromisoformat(body["at"]),
+        recorded_at=now,
+        prev_hash=head.hash or GENESIS,
+        hash=chain_hash(head.hash or GENESIS, said),
+        **{name: said[name] for name in _COLUMNS},
+    )
+
+
+_COLUMNS = (
+    "seq",
+    "kind",
+    "scope",
+    "harness",
+    "decision_id",
+    "session_id",
+    "invocation_id",
+    "revision",
+    "target",
+    "status",
+    "reason_codes",
+    "data",
+    "content_digest",
+)
+
+
+def _decide(workspace_id: Any, bodies: Sequence[Body]) -> None:
+    """Make the rows of decisions that were answered in the web process; they arrive with their event."""
+    fresh = [body["decision"] for body in bodies if body.get("decision")]
+    made = [Decision(workspace_id=workspace_id, **{**row, "created_at": datetime.fromisoformat(row["created_at"])}) for row in fresh]
+    for row in made:
+        row.finished_at = row.created_at
+    Decision.objects.bulk_create(made, batch_size=200, ignore_conflicts=True)
+
+
+def _announce(workspace_id: Any, rows: Sequence[Event]) -> None:
+    messages = [
+        {
+            "event": row.kind,
+            "workspace": str(workspace_id),
+            "id": row.event_id,
+            "seq": row.seq,
+            "at": timestamp(row.at),
+            "kind": row.kind,
+            "scope": row.scope,
+            "decision_id": row.decision_id,
+            "harness": row.harness,
+            "target": row.target,
+            "status": row.status,
+        }
+        for row in rows
+    ]
+    try:
+        bus.announce(messages)
+    except bus.BusAway:
+        logger.info("bus away: open pages will catch up from the ledger")

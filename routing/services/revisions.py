@@ -1,0 +1,95 @@
+"""Revisions: propose a document, publish it, read it back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from routing import bus, generation, mapping
+from routing.choices import RevisionState
+from routing.engine.canonical import document_digest
+from routing.engine.errors import RegistryError
+from routing.engine.validation import parse_document, to_document
+from routing.errors import InvalidRegistry, NotFound
+from routing.manifests import EMPTY, freeze, thaw
+from routing.models import Actor, Revision, Workspace
+
+logger = logging.getLogger(__name__)
+Document = dict[str, Any]
+
+
+# --- read -----------------------------------------------------------------------------------------------------------
+def live_document(workspace: Workspace) -> Document:
+    """The document that harnesses are answered from; the empty one before the first publication."""
+    row = Workspace.objects.select_related("live_revision").get(pk=workspace.pk)
+    return dict(EMPTY) if row.live_revision is None else thaw(row.live_revision)
+
+
+def find(workspace: Workspace, number: int) -> Revision:
+    revision = Revision.objects.filter(workspace=workspace, number=number).first()
+    if revision is None:
+        raise NotFound(f"There is no revision {number} in this workspace.")
+    return revision
+
+
+# --- write ----------------------------------------------------------------------------------------------------------
+@transaction.atomic
+def propose(workspace: Workspace, document: Mapping[str, Any], *, message: str = "", by: Actor) -> Revision:
+    """Freeze a document as the next revision, proposed. The live revision's own document answers the live revision."""
+    locked = Workspace.objects.select_for_update().select_related(None).get(pk=workspace.pk)
+    try:
+        canonical = to_document(parse_document(document).registry)
+    except RegistryError as error:
+        raise InvalidRegistry("The registry document breaks its rules; nothing was saved.", error.problems) from None
+    digest = document_digest(canonical)
+    same = Revision.objects.filter(workspace=locked, digest=digest, state__in=(RevisionState.LIVE, *_OPEN)).first()
+    if same is not None:
+        return same
+    Revision.objects.filter(workspace=locked).open().update(state=RevisionState.SUPERSEDED)  # type: ignore[attr-defined]
+    newest = Revision.objects.filter(workspace=locked).aggregate(newest=Max("number"))["newest"] or 0
+    live = locked.live_revision
+    return Revision.objects.create(
+        workspace=locked,
+        number=newest + 1,
+        digest=digest,
+        base_number=live.number if live else None,
+        manifest=freeze(locked, canonical),
+        message=message,
+        created_by=str(by),
+    )
+
+
+_OPEN = (RevisionState.PROPOSED, RevisionState.APPROVED)
+
+
+@transaction.atomic
+def publish(workspace: Workspace, *, message: str, by: Actor) -> Revision:
+    """Freeze the working copy and make it live. Every process answers from it within a second.
+
+    Publishing what is live already changes nothing and returns the live revision.
+    """
+    revision = propose(workspace, mapping.document_of(workspace), message=message, by=by)
+    return revision if revision.state == RevisionState.LIVE else _make_live(revision, message=message, by=by)
+
+
+def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
+    Revision.objects.filter(workspace=revision.workspace, state=RevisionState.LIVE).update(state=RevisionState.SUPERSEDED)
+    revision.state = RevisionState.LIVE
+    revision.message = message or revision.message
+    revision.published_at = timezone.now()
+    revision.published_by = str(by)
+    revision.save(update_fields=["state", "message", "published_at", "published_by"])
+    Workspace.objects.filter(pk=revision.workspace_id).update(live_revision=revision)
+    generation.bump()
+    transaction.on_commit(lambda: _announce(revision), robust=True)
+    logger.info("revision %s of %s published by %s", revision.number, revision.workspace_id, by)
+    return revision
+
+
+def _announce(revision: Revision) -> None:
+    bus.announce([{"event": "revision.published", "workspace": str(revision.workspace_id), "revision": revision.number}])
