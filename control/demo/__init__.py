@@ -29,7 +29,7 @@ WORKSPACES: dict[str, tuple[str, Callable[[], dict[str, Any]], str]] = {
 def load(by: Actor) -> None:
     """Publishes the demo documents in the workspaces that are still empty, and lets administrators into both."""
     for name, (title, document, message) in WORKSPACES.items():
-        workspace, _ = Workspace.objects.get_or_create(name=name, defaults={"title": title})
+        workspace = Workspace.objects.filter(name=name).first() or registry.create_workspace(name, title=title, by=by)
         _admit_administrators(workspace)
         if _is_empty(workspace):
             registry.replace_working_copy(workspace, document(), by=by)
@@ -37,11 +37,9 @@ def load(by: Actor) -> None:
 
 
 def _is_empty(workspace: Workspace) -> bool:
-    return not EndpointRow.objects.filter(workspace=workspace).exists() and not _has_published(workspace)
-
-
-def _has_published(workspace: Workspace) -> bool:
-    return workspace.live_revision is not None and bool(workspace.live_revision.manifest.get("endpoints"))
+    """Nothing but the first, empty revision that every workspace starts with, and no draft of an endpoint."""
+    live = workspace.live_revision
+    return (live is None or live.number == 1) and not EndpointRow.objects.filter(workspace=workspace).exists()
 
 
 def _admit_administrators(workspace: Workspace) -> None:
