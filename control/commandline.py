@@ -63,6 +63,8 @@ def version() -> str:
 
 def _execute(program: str, words: list[str]) -> int:
     try:
+        import django
+        from django.core.exceptions import ImproperlyConfigured
         from django.core.management import ManagementUtility, get_commands
     except ImportError as problem:
         print(f"{program}: {problem}; start `python3 manage.py` of the checkout, it installs what is missing", file=sys.stderr)
@@ -70,6 +72,7 @@ def _execute(program: str, words: list[str]) -> int:
     from pydantic import ValidationError
 
     try:
+        django.setup()
         if not words or words in (["help"], ["--help"], ["-h"]):
             print(_help(program))
             return 0
@@ -83,6 +86,9 @@ def _execute(program: str, words: list[str]) -> int:
             raise
         for error in problem.errors(include_url=False, include_input=False):
             print(f"{program}: {'.'.join(str(part) for part in error['loc'])}: {error['msg']}", file=sys.stderr)
+        return USAGE
+    except ImproperlyConfigured as problem:
+        print(f"{program}: {problem}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         return 130

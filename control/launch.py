@@ -52,12 +52,14 @@ def enter(argv: list[str]) -> None:
         STAMP.unlink()
         UNFINISHED.touch()
     try:
-        prepare(lock)
+        installed = prepare(lock)
     except (CannotInstall, OSError) as problem:
         sys.exit(f"switchyard: {problem}")
     except KeyboardInterrupt:
         sys.exit("switchyard: stopped while installing; the next start begins the installation anew")
-    os.execve(PYTHON, [str(PYTHON), str(CHECKOUT / "manage.py"), *argv[1:]], {**os.environ, AGAIN: "1"})
+    if installed:
+        os.environ[AGAIN] = "1"
+    os.execv(PYTHON, [str(PYTHON), str(CHECKOUT / "manage.py"), *argv[1:]])
 
 
 def _imports() -> bool:
@@ -111,13 +113,13 @@ def differences(lock: str) -> list[str]:
     return found
 
 
-def prepare(lock: str) -> None:
-    """Complete `.venv`: one start at a time, and from the beginning when an earlier start was interrupted."""
+def prepare(lock: str) -> bool:
+    """Complete `.venv`, one start at a time, and from the beginning when an earlier one was interrupted. True: installed."""
     if is_stamped(lock):
-        return
+        return False
     with _one_at_a_time():
         if is_stamped(lock):
-            return
+            return False
         if UNFINISHED.exists() or not _python_works():
             _make_venv()
         UNFINISHED.touch()
@@ -125,6 +127,7 @@ def prepare(lock: str) -> None:
         _install_checkout()
         _write_stamp(lock)
         UNFINISHED.unlink()
+    return True
 
 
 @contextlib.contextmanager
