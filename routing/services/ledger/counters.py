@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,10 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from routing.choices import EventKind
+from routing.latency import bucket_of
 from routing.models import Decision, Event, Minute
 
-# Upper bounds of the latency buckets, in milliseconds; each about 1.5 times the one before.
-LATENCY_BOUNDS_MS = (0.1, 0.15, 0.25, 0.4, 0.6, 0.9, 1.35, 2, 3, 4.5, 7, 10, 15, 25, 40, 60, 90, 135, 200, 300, 450, 700, 1000, 1500, 2500, 4000, 6000, 9000, 15000, 30000)
 _RETURNED = {"ok": "returned", "error": "not_returned", "timeout": "not_returned"}
 _ACHIEVED = {"success": "achieved", "failure": "not_achieved", "partial": "not_achieved"}
 Key = tuple[datetime, str, str, str]
@@ -32,11 +30,6 @@ def count(workspace_id: Any, rows: Sequence[Event]) -> None:
 
 def minute_of(moment: datetime) -> datetime:
     return moment.replace(second=0, microsecond=0)
-
-
-def bucket_of(latency_ms: float) -> str:
-    """Name of the bucket that a latency falls into: the place of its upper bound."""
-    return str(min(bisect.bisect_left(LATENCY_BOUNDS_MS, latency_ms), len(LATENCY_BOUNDS_MS) - 1))
 
 
 def _count_recommendation(row: Event, changes: Any, latencies: Any) -> None:

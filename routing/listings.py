@@ -1,0 +1,142 @@
+"""Lists of decisions, events and revisions: filters in plain words, and pages that hold still while rows arrive.
+
+A page is named by the row that it starts after (`after`, going to older rows) or before (`before`, going to newer ones),
+so that a page keeps its content however many rows come in above it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from routing.choices import DecisionState
+from routing.models import Decision, Event, Revision, Workspace
+
+PAGE = 50
+NEWER_CAP = 1000
+_STATES = (DecisionState.QUEUED, DecisionState.RUNNING, DecisionState.FAILED, DecisionState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    rows: Sequence[Any]
+    newer: str | None = None  # name of the first row, when there are newer ones
+    older: str | None = None  # name of the last row, when there are older ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionFilter:
+    text: str = ""  # part of a target, an endpoint's name, or an id
+    type: str = ""
+    status: str = ""
+    scope: str = ""
+    harness: str = ""
+    since: datetime | None = None
+
+    def apply(self, rows: QuerySet[Decision]) -> QuerySet[Decision]:
+        exact = {name: getattr(self, name) for name in ("type", "scope", "harness") if getattr(self, name)}
+        rows = rows.filter(**exact)
+        if self.status:
+            rows = rows.filter(state=self.status) if self.status in _STATES else rows.filter(status=self.status)
+        if self.since:
+            rows = rows.filter(created_at__gte=self.since)
+        return rows.filter(_about(self.text)) if self.text else rows
+
+
+def _about(text: str) -> Q:
+    known = _as_id(text)
+    return Q(pk=known) if known else Q(target__icontains=text)
+
+
+def _as_id(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def decisions(workspace: Workspace) -> QuerySet[Decision]:
+    """A workspace's decisions without what a list never shows."""
+    return Decision.objects.filter(workspace=workspace).defer("content", "answer", "execution")
+
+
+def page_of(rows: QuerySet[Any], *, key: str, after: Any = None, before: Any = None, size: int = PAGE) -> Page:
+    """One page, newest first. `key` orders the rows and names the page's edges."""
+    if before is not None:
+        newest_last = list(rows.filter(**{f"{key}__gt": before}).order_by(key)[: size + 1])
+        more, shown = len(newest_last) > size, newest_last[:size][::-1]
+        return Page(rows=shown, newer=_name(shown[:1], key) if more else None, older=_name(shown[-1:], key) or str(before))
+    found = list((rows if after is None else rows.filter(**{f"{key}__lt": after})).order_by(f"-{key}")[: size + 1])
+    shown = found[:size]
+    return Page(
+        rows=shown,
+        newer=(_name(shown[:1], key) or str(after)) if after is not None else None,
+        older=_name(shown[-1:], key) if len(found) > size else None,
+    )
+
+
+def _name(rows: Sequence[Any], key: str) -> str | None:
+    return str(getattr(rows[0], key)) if rows else None
+
+
+def newer_than(rows: QuerySet[Any], key: str, first: Any) -> int:
+    """How many rows have come in above a page, counted up to a bound."""
+    return len(rows.filter(**{f"{key}__gt": first}).values_list("pk")[: NEWER_CAP + 1])
+
+
+def counted(rows: QuerySet[Any], cap: int = 100_000) -> tuple[int, bool]:
+    """How many rows there are, and whether the count stopped at the cap."""
+    number = rows.order_by().values("pk")[: cap + 1].count()
+    return min(number, cap), number > cap
+
+
+def harnesses(workspace: Workspace, among: int = 5000) -> list[str]:
+    """Harnesses of the newest decisions, for a filter's choices."""
+    newest = Decision.objects.filter(workspace=workspace).values_list("harness", flat=True)[:among]
+    return sorted({name for name in newest if name})
+
+
+def scopes(workspace: Workspace, registered: Iterable[str]) -> list[str]:
+    """Scopes to choose from: those of the registry, `default` first."""
+    return ["default", *sorted({*registered} - {"default"})]
+
+
+# --- the live tail --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailRow:
+    """A ledger row with the decision that it belongs to, whose later facts it shows."""
+
+    event: Event
+    decision: Decision | None
+
+
+def tail(workspace: Workspace, *, kind: str, scope: str = "", status: str = "", size: int = 12) -> list[TailRow]:
+    rows = Event.objects.filter(workspace=workspace, kind=kind)
+    if scope:
+        rows = rows.filter(scope=scope)
+    if status:
+        rows = rows.filter(status=status)
+    events = list(rows.order_by("-seq")[:size])
+    wanted = [known for event in events if (known := _as_id(event.decision_id or ""))]
+    found = {row.pk: row for row in decisions(workspace).filter(pk__in=wanted)}
+    return [TailRow(event=event, decision=found.get(_as_id(event.decision_id or ""))) for event in events]
+
+
+def newest_seq(workspace: Workspace) -> int:
+    return Event.objects.filter(workspace=workspace).order_by("-seq").values_list("seq", flat=True).first() or 0
+
+
+# --- one decision, one revision ---------------------------------------------------------------------------------------
+def events_of(decision: Decision) -> list[Event]:
+    """What the ledger says about a decision, oldest first, from its own scope only."""
+    rows = Event.objects.filter(workspace_id=decision.workspace_id, decision_id=str(decision.pk), scope=decision.scope)
+    return list(rows.order_by("seq"))
+
+
+def revisions(workspace: Workspace) -> QuerySet[Revision]:
+    return Revision.objects.filter(workspace=workspace).defer("manifest")
