@@ -1,0 +1,132 @@
+"""`manage.py demo_traffic`: real requests through the HTTP API, with simulated outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import httpx
+from django.core.management.base import BaseCommand, CommandParser
+
+from control.demo.keys import keys_by_audience
+from control.demo.requests import SHARES
+from control.demo.traffic import CannotSend, Plan, Tally, Traffic
+from control.environment import environment
+
+
+class Command(BaseCommand):
+    help = (
+        "Send demo requests through the HTTP API of a running installation.\n\n"
+        "Requests and answers are real. What is then reported as called, returned and achieved is simulated: "
+        "no tool is called. Exit status: 0 sent, 1 the server did not answer, 2 bad usage."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--rate", type=_positive, default=5.0, help="requests a second (default 5)")
+        parser.add_argument("--duration", type=_positive, help="seconds to send for (default 60)")
+        parser.add_argument("--count", type=_natural, help="requests to send, instead of --duration")
+        parser.add_argument("--url", help="address of the server (default: from first-run.json of the data dir)")
+        parser.add_argument("--key", help="send everything with this key (default: that of first-run.json, and demo keys made for the other scopes)")
+        parser.add_argument("--scope", choices=list(SHARES), help="send as one audience only (contextual-routing is a workspace)")
+        parser.add_argument("--seed", type=int, default=1, help="decides questions and simulated outcomes (default 1)")
+        parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["duration"] and options["count"]:
+            self._end(2, "give --duration or --count, not both")
+        try:
+            plan = self._plan(options)
+            tally = asyncio.run(self._run(plan))
+        except CannotSend as cause:
+            self._end(1, str(cause))
+        self.stdout.write(json.dumps(_facts(tally)) if options["json"] else _summary(tally))
+
+    def _plan(self, options: dict[str, Any]) -> Plan:
+        first_run = _first_run(environment.data_dir)
+        url, key = options["url"] or first_run.get("url"), options["key"]
+        if not url or not (key or first_run):
+            self._end(2, f"there is no first-run.json in {environment.data_dir}; give --url and --key, or --data-dir")
+        audiences = [options["scope"]] if options["scope"] else list(SHARES)
+        keys = {options["scope"] or "default": key} if key else keys_by_audience(audiences, environment.data_dir, first_run)
+        return Plan(
+            url=url.rstrip("/"),
+            keys=keys,
+            rate=options["rate"],
+            duration_s=options["duration"] or 60.0,
+            count=options["count"],
+            seed=options["seed"],
+            run=uuid.uuid4().hex[:8],
+        )
+
+    async def _run(self, plan: Plan) -> Tally:
+        # Certificates and proxies of the surroundings do not concern a server on this machine.
+        async with httpx.AsyncClient(timeout=35.0, limits=httpx.Limits(max_connections=80)) as client:
+            traffic = Traffic(plan, client, say=self._say)
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, traffic.stopping.set)
+            self._say(f"Sending to {plan.url} as {', '.join(plan.keys)}; outcomes are simulated. Ctrl-C stops.")
+            return await traffic.run()
+
+    def _say(self, line: str) -> None:
+        # Progress goes beside the result, so that --json stays one object.
+        self.stderr.write(line, style_func=str)
+        self.stderr.flush()
+
+    def _end(self, status: int, message: str) -> None:
+        self.stderr.write(f"demo_traffic: {message}", style_func=str)
+        sys.exit(status)
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1e6:
+        raise ValueError(text)
+    return value
+
+
+def _natural(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def _first_run(data_dir: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((data_dir / "first-run.json").read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return {}
+
+
+def _facts(tally: Tally) -> dict[str, Any]:
+    return {
+        "sent": tally.sent,
+        "answers": dict(tally.answers),
+        "reported": dict(tally.reports),
+        "problems": {name: count for name, count in tally.problems.items() if count},
+        "latency_ms": {"p50": tally.percentile(0.5), "p99": tally.percentile(0.99)},
+        "outcomes": "simulated",
+    }
+
+
+def _summary(tally: Tally) -> str:
+    facts = _facts(tally)
+    latency = facts["latency_ms"]
+    rows = [
+        ("sent", str(tally.sent)),
+        ("answers", _listed(facts["answers"])),
+        ("reported", _listed(facts["reported"]) + "  (simulated)"),
+        ("latency", f"p50 {latency['p50']} ms, p99 {latency['p99']} ms"),
+        *([("problems", _listed(facts["problems"]))] if facts["problems"] else []),
+    ]
+    return "\n".join(f"{name:<10}{text}" for name, text in rows)
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(counts.items())) or "nothing"
