@@ -67,7 +67,10 @@ def _execute(program: str, words: list[str]) -> int:
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import ManagementUtility, get_commands
     except ImportError as problem:
-        print(f"{program}: {problem}; start `python3 manage.py` of the checkout, it installs what is missing", file=sys.stderr)
+        print(
+            f"{program}: {problem}; start `python3 manage.py` of the checkout, it installs what is missing",
+            file=sys.stderr,
+        )
         return 1
     from pydantic import ValidationError
 

@@ -234,7 +234,8 @@ def _install_checkout() -> None:
     entries = "".join(f"{script} = {target}\n" for script, target in project["scripts"].items())
     files = {
         packages / f"__editable__.{name}.pth": f"{CHECKOUT}\n",
-        info / "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {project['description']}\n",
+        info
+        / "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {project['description']}\n",
         info / "entry_points.txt": f"[console_scripts]\n{entries}",
         info / "INSTALLER": "switchyard\n",
         info / "direct_url.json": json.dumps({"url": CHECKOUT.as_uri(), "dir_info": {"editable": True}}),
@@ -253,7 +254,7 @@ def _console_script(target: str) -> str:
     # A shebang line may not hold a blank and is cut at 127 bytes; /bin/sh finds the Python beside the script instead.
     return (
         "#!/bin/sh\n"
-        "'''exec' \"$(dirname \"$(readlink -f \"$0\")\")/python\" \"$0\" \"$@\"\n"
+        '\'\'\'exec\' "$(dirname "$(readlink -f "$0")")/python" "$0" "$@"\n'
         "' '''\n"
         "import sys\n\n"
         f"from {module} import {function}\n\n"

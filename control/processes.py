@@ -33,7 +33,14 @@ class NoBus(Exception):
 
 def web() -> tuple[str, ...]:
     # No access log: uvicorn would write the query string, and a query may hold what a harness asked for.
-    return ("uvicorn", "control.asgi:application", "--no-access-log", "--no-server-header", "--timeout-graceful-shutdown", "3")
+    return (
+        "uvicorn",
+        "control.asgi:application",
+        "--no-access-log",
+        "--no-server-header",
+        "--timeout-graceful-shutdown",
+        "3",
+    )
 
 
 def decide_worker(threads: int = 8) -> tuple[str, ...]:

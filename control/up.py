@@ -19,7 +19,7 @@ from control import processes
 from control.environment import CHECKOUT, environment
 from control.supervisor import Say, Stopped, Supervisor
 
-WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - what to call an address that means all
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 BUS_PATIENCE_S = 20.0
 
 
@@ -75,7 +75,9 @@ def prepare_data_dir(directory: Path) -> Path:
         if mode & 0o077 and {entry.name for entry in directory.iterdir()} <= known:
             directory.chmod(0o700)
         elif mode & 0o022:
-            raise Refused(f"others may write in the data dir {directory}; choose one of your own, or: chmod 700 {directory}")
+            raise Refused(
+                f"others may write in the data dir {directory}; choose one of your own, or: chmod 700 {directory}"
+            )
         for name in ("run", "logs", "bus"):
             (directory / name).mkdir(mode=0o700, exist_ok=True)
     except OSError as problem:
@@ -103,7 +105,7 @@ def claim(directory: Path) -> Iterator[None]:
 def open_listener(host: str, port: int) -> socket.socket:
     """The socket that all web processes share. It stays open while they are restarted, so that requests wait, not fail."""
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM)[0]  # noqa: S104
+        family, kind, protocol, _, place = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
@@ -112,7 +114,9 @@ def open_listener(host: str, port: int) -> socket.socket:
         listener.listen(1024)
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE:
-            raise Refused(f"port {port} on {host} is taken; choose another one with --port, or any free one with --port 0") from None
+            raise Refused(
+                f"port {port} on {host} is taken; choose another one with --port, or any free one with --port 0"
+            ) from None
         raise Refused(f"cannot listen on {host} port {port}: {problem.strerror or problem}") from None
     return listener
 
@@ -183,8 +187,9 @@ def _migrate(say: Say) -> None:
 
 def _first_content(address: Address, demo: bool | None, say: Say) -> bool:
     """Administrator, key and demo on the first start; the demo alone when it is asked for later."""
-    from control import firstrun
     from django.db import connections
+
+    from control import firstrun
 
     is_first = firstrun.ensure(url=address.url, loopback=address.is_loopback)
     if demo or (is_first and demo is None):

@@ -20,12 +20,19 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=DEFAULT_HOST, help=f"address to listen on (default: {DEFAULT_HOST})")
         parser.add_argument(
-            "--port", type=_port, default=DEFAULT_PORT, help=f"port to listen on, 0 for any free one (default: {DEFAULT_PORT})"
+            "--port",
+            type=_port,
+            default=DEFAULT_PORT,
+            help=f"port to listen on, 0 for any free one (default: {DEFAULT_PORT})",
         )
         # Taken out of the arguments before Django loads (control.commandline); named here for --help.
-        parser.add_argument("--data-dir", help="where database, bus, logs and secrets lie (default: .switchyard in the checkout)")
+        parser.add_argument(
+            "--data-dir", help="where database, bus, logs and secrets lie (default: .switchyard in the checkout)"
+        )
         demo = parser.add_mutually_exclusive_group()
-        demo.add_argument("--demo", action="store_true", help="load the demo content, also into an installation that has none")
+        demo.add_argument(
+            "--demo", action="store_true", help="load the demo content, also into an installation that has none"
+        )
         demo.add_argument("--empty", action="store_true", help="load no demo content on the first start")
 
     def handle(self, *args: Any, **options: Any) -> None:
