@@ -129,11 +129,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Named rules. Each block holds only what was given; `effective` blocks are made by `settings.merge`."""
+    """Named rules. Each block holds only what was given; `policies.effective` merges and fills them."""
 
     name: str
     extends: str | None = None
-    routing: str = "explicit"
+    routing: str | None = "explicit"  # None = as the extended policy has it
     lane: JsonObject = field(default_factory=dict)
     resolver: JsonObject = field(default_factory=dict)
     router: JsonObject = field(default_factory=dict)

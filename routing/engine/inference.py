@@ -1,0 +1,180 @@
+"""Category, risk and effect of a tool: as declared, else as annotated, else inferred from its words.
+
+Words are matched whole, as stems: `digital_clock` says nothing about git, and `latest_news` nothing about tests. The
+name speaks first; the description is asked only when the name says nothing, since prose mentions many things.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from routing.engine.registry import Tool
+
+DECLARED, ANNOTATION, INFERRED, OVERRIDDEN = "declared", "annotation", "inferred", "overridden"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    category: str
+    risk: str
+    effect: str
+    provenance: Mapping[str, str]  # trait -> declared | annotation | inferred | overridden
+
+
+Rules = tuple[tuple[str, frozenset[str]], ...]
+
+
+def _rules(table: Mapping[str, str]) -> Rules:
+    return tuple((answer, frozenset(words.split())) for answer, words in table.items())
+
+
+# First rule that meets a word wins. Phrases are written with a plus sign.
+_CATEGORIES = _rules(
+    {
+        "git": "git github gitlab commit branch diff merge rebase cherry+pick stash pull+request",
+        "browser": "browser click navigate webpage dom screenshot tab scroll",
+        "memory": "memory recall remember memorize forget",
+        "network": "http https network request api download upload ping dns webhook",
+        "verify": "test verify check lint build compile validate assert audit",
+        "mutate": "write edit patch create delete remove rename update insert drop move modify append replace set save add erase",
+        "inspect": "read search find list inspect grep lookup get show view query describe fetch status count stat browse",
+        "execute": "shell exec execute command run spawn launch eval script terminal",
+        "finish": "finish complete done finalize conclude",
+    }
+)
+
+_RISKS = _rules(
+    {
+        "critical": "payment pay payout purchase transfer+fund wire+money wallet+private private+key delete+repository "
+        "delete+repo drop+database wipe+disk format+disk",
+        "high": "delete remove destroy drop erase wipe purge truncate revoke terminate kill uninstall unlink rmdir "
+        "reset+hard force+push",
+        "medium": "write edit patch create shell exec execute commit send update insert rename move modify upload deploy "
+        "publish run post push install set save add replace",
+        "low": "read search find list inspect diff status get lookup show view query describe fetch count grep browse "
+        "recall summarize explain",
+    }
+)
+
+_EFFECTS = _rules(
+    {
+        "erase": "delete remove destroy drop erase wipe purge truncate unlink rmdir uninstall revoke forget reset+hard force+push",
+        "execute": "shell exec execute command run spawn launch eval script deploy invoke trigger start stop restart terminate kill "
+        "payment pay payout purchase transfer",
+        "write": "write edit patch create update insert rename move modify append replace set save add send post push publish "
+        "upload commit install merge remember store upsert put schedule",
+        "read": "read search find list inspect diff status get lookup show view query describe fetch count grep browse recall "
+        "check verify validate lint summarize explain analyze calculate convert",
+    }
+)
+
+_RISK_OF_EFFECT = {"read": "low", "write": "medium", "execute": "medium", "erase": "high"}
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LETTERS = re.compile(r"[a-z0-9]+")
+_MOST_WORDS = 400  # of a description: prose beyond that says nothing new about what a tool is
+
+
+def describe_traits(tool: Tool, *, overridden: Iterable[str] = ()) -> Traits:
+    """What a tool is, with the provenance of each trait. `overridden` names the traits that an operator has set."""
+    annotated = annotated_traits(tool.annotations)
+    inferred = infer_traits(tool.name, f"{tool.title or ''} {tool.description}")
+    values: dict[str, str] = {}
+    provenance: dict[str, str] = {}
+    by_operator = set(overridden)
+    for trait in ("category", "risk", "effect"):
+        declared = getattr(tool, trait)
+        if declared is not None:
+            values[trait], provenance[trait] = declared, OVERRIDDEN if trait in by_operator else DECLARED
+        elif trait in annotated:
+            values[trait], provenance[trait] = annotated[trait], ANNOTATION
+        else:
+            values[trait], provenance[trait] = inferred[trait], INFERRED
+    return Traits(**values, provenance=MappingProxyType(provenance))
+
+
+def annotated_traits(annotations: Mapping[str, Any]) -> dict[str, str]:
+    """What MCP's tool annotations say. A hint that is no true or false says nothing."""
+    read_only, destructive = annotations.get("readOnlyHint"), annotations.get("destructiveHint")
+    if read_only is True and destructive is not True:
+        return {"risk": "low", "effect": "read"}
+    if destructive is True:
+        return {"risk": "high", "effect": "erase"}
+    if destructive is False and read_only is False:
+        return {"risk": "medium", "effect": "write"}
+    return {}
+
+
+def infer_traits(name: str, description: str) -> dict[str, str]:
+    named, prose = _words(name), _words(description)
+    verbs = _verbs(name)
+    effect = _first(_EFFECTS, verbs) or _first(_EFFECTS, prose)
+    return {
+        "category": _first(_CATEGORIES, named) or _first(_CATEGORIES, prose) or "general",
+        "risk": _risk(verbs, f"{named.rstrip()}{prose}") or _RISK_OF_EFFECT.get(effect or "", "medium"),
+        "effect": effect or "execute",  # what is not known to be harmless is not called so
+    }
+
+
+def _risk(verbs: str, both: str) -> str | None:
+    # What is critical counts wherever it is said; lesser words count in the name before they count in prose.
+    return _first(_RISKS[:1], both) or _first(_RISKS, verbs) or _first(_RISKS, both)
+
+
+def _verbs(name: str) -> str:
+    """The words of a name that may say what it does: in `list_deleted_commits` only `list` does.
+
+    A name that starts with a reading verb goes on with what is read, unless it joins another verb (`get_or_create`) or
+    names a loss outright (`find_delete`); plurals and participles after the first word are no verbs.
+    """
+    words = _LETTERS.findall(_split(name))
+    first = next((index for index, word in enumerate(words) if _base(word) in _BASES), 0)
+    found = [*words[:first], *map(_base, words[first : first + 1]), *words[first + 1 :]]
+    joined = f" {' '.join(found)} "
+    reads = bool(found) and found[first] in _EFFECTS[-1][1]
+    if reads and not {"and", "or", "then"} & set(words) and not _first(_EFFECTS[:1], joined):
+        return f" {found[first]} "
+    return joined
+
+
+def _first(rules: Rules, words: str) -> str | None:
+    for answer, wanted in rules:
+        if any(f" {word.replace('+', ' ')} " in words for word in wanted):
+            return answer
+    return None
+
+
+def _words(text: str) -> str:
+    """The text as single words in their base form between spaces: " delete a file "."""
+    return f" {' '.join(map(_base, _LETTERS.findall(_split(text))[:_MOST_WORDS]))} "
+
+
+def _split(text: str) -> str:
+    return unicodedata.normalize("NFKD", _CAMEL.sub(" ", text[:4000])).lower()
+
+
+def _base(word: str) -> str:
+    """A verb's base form, near enough to meet the lists above: drops, dropped, dropping -> drop."""
+    if word in _BASES:
+        return word
+    for ending in ("ing", "ed", "es", "s", "d"):
+        stem = word.removesuffix(ending)
+        if stem == word or len(stem) < 2:
+            continue
+        for guess in (stem, f"{stem}e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem, f"{stem[:-1]}y"):
+            if guess in _BASES:
+                return guess
+    return word
+
+
+_BASES = frozenset(
+    part
+    for rules in (_CATEGORIES, _RISKS, _EFFECTS)
+    for _, words in rules
+    for word in words
+    for part in word.split("+")
+)
