@@ -1,47 +1,19 @@
 """Demo content: a registry of real published tools, and a small one of six specialists.
 
-`load` fills the workspaces `default` and `contextual-routing` of a new installation. It never touches a workspace in
-which somebody has already published or edited something.
+`documents` makes the two registry documents and needs no Django; `load` publishes them in a new installation.
+`requests`, `outcomes` and `traffic` make up `manage.py demo_traffic`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
-
-from control.demo.documents import contextual_routing_document, default_document
-from control.models import Membership, Role
-from routing.models import Actor, EndpointRow, Workspace
-from routing.services import registry, revisions
-
-WORKSPACES: dict[str, tuple[str, Callable[[], dict[str, Any]], str]] = {
-    "default": ("Default", default_document, "Demo: 71 published MCP servers with hints, scopes and policies"),
-    "contextual-routing": (
-        "Contextual routing",
-        contextual_routing_document,
-        "Demo: six specialists and the acceptance checklist of contextual routing",
-    ),
-}
+if TYPE_CHECKING:
+    from routing.models import Actor
 
 
 def load(by: Actor) -> None:
-    """Publishes the demo documents in the workspaces that are still empty, and lets administrators into both."""
-    for name, (title, document, message) in WORKSPACES.items():
-        workspace = Workspace.objects.filter(name=name).first() or registry.create_workspace(name, title=title, by=by)
-        _admit_administrators(workspace)
-        if _is_empty(workspace):
-            registry.replace_working_copy(workspace, document(), by=by)
-            revisions.publish(workspace, message=message, by=by)
+    """Fills the workspaces `default` and `contextual-routing` where they are still empty; see `loading`."""
+    from control.demo import loading  # here, so that the documents can be read without waking Django
 
-
-def _is_empty(workspace: Workspace) -> bool:
-    """Nothing but the first, empty revision that every workspace starts with, and no draft of an endpoint."""
-    live = workspace.live_revision
-    return (live is None or live.number == 1) and not EndpointRow.objects.filter(workspace=workspace).exists()
-
-
-def _admit_administrators(workspace: Workspace) -> None:
-    for user in get_user_model().objects.filter(is_superuser=True):
-        Membership.objects.get_or_create(user=user, workspace=workspace, defaults={"role": Role.ADMINISTRATOR})
+    loading.load(by)

@@ -31,8 +31,13 @@ class Command(BaseCommand):
         parser.add_argument("--duration", type=_positive, help="seconds to send for (default 60)")
         parser.add_argument("--count", type=_natural, help="requests to send, instead of --duration")
         parser.add_argument("--url", help="address of the server (default: from first-run.json of the data dir)")
-        parser.add_argument("--key", help="send everything with this key (default: that of first-run.json, and demo keys made for the other scopes)")
-        parser.add_argument("--scope", choices=list(SHARES), help="send as one audience only (contextual-routing is a workspace)")
+        parser.add_argument(
+            "--key",
+            help="send everything with this key (default: that of first-run.json, and demo keys made for the other scopes)",
+        )
+        parser.add_argument(
+            "--scope", choices=list(SHARES), help="send as one audience only (contextual-routing is a workspace)"
+        )
         parser.add_argument("--seed", type=int, default=1, help="decides questions and simulated outcomes (default 1)")
         parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
 
@@ -52,7 +57,11 @@ class Command(BaseCommand):
         if not url or not (key or first_run):
             self._end(2, f"there is no first-run.json in {environment.data_dir}; give --url and --key, or --data-dir")
         audiences = [options["scope"]] if options["scope"] else list(SHARES)
-        keys = {options["scope"] or "default": key} if key else keys_by_audience(audiences, environment.data_dir, first_run)
+        keys = (
+            {options["scope"] or "default": key}
+            if key
+            else keys_by_audience(audiences, environment.data_dir, first_run)
+        )
         return Plan(
             url=url.rstrip("/"),
             keys=keys,
