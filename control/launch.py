@@ -82,16 +82,26 @@ def identity() -> str:
 
 def is_stamped(lock: str) -> bool:
     """Whether `.venv` was completed for this very list and this very Python."""
-    try:
-        stamp = json.loads(STAMP.read_text())
+    return _has_packages(lock) and _stamp().get("checkout") == identity()
+
+
+def _has_packages(lock: str) -> bool:
+    stamp = _stamp()
+    return bool(stamp) and stamp.get(lock) == digest(lock) and stamp.get("python") == _python_identity()
+
+
+def _stamp() -> dict[str, str]:
+    with contextlib.suppress(OSError, ValueError):
+        return dict(json.loads(STAMP.read_text()))
+    return {}
+
+
+def _python_identity() -> str:
+    """The interpreter beneath `.venv`: another one after an upgrade of the machine, none when it was taken away."""
+    with contextlib.suppress(OSError):
         python = os.stat(PYTHON)
-    except (OSError, ValueError):
-        return False
-    return (
-        stamp.get(lock) == digest(lock)
-        and stamp.get("checkout") == identity()
-        and stamp.get("python") == f"{python.st_dev}:{python.st_ino}"
-    )
+        return f"{python.st_dev}:{python.st_ino}"
+    return ""
 
 
 def locked(lock: str) -> dict[str, str]:
@@ -123,8 +133,9 @@ def prepare(lock: str) -> bool:
         if UNFINISHED.exists() or not _python_works():
             _make_venv()
         UNFINISHED.touch()
-        _install(lock)
-        _install_checkout()
+        if not _has_packages(lock):
+            _install(lock)
+        install_checkout(scripts=PYTHON.parent, packages=_packages_of_venv())
         _write_stamp(lock)
         UNFINISHED.unlink()
     return True
@@ -220,32 +231,36 @@ def _run(command: list[str], environment: dict[str, str]) -> str | None:
     return None if done.returncode == 0 else _last_lines(done.stdout + done.stderr, 12)
 
 
-def _install_checkout() -> None:
+def _packages_of_venv() -> Path:
+    return Path(sysconfig.get_path("purelib", "venv", {"base": str(VENV), "platbase": str(VENV)}))
+
+
+def install_checkout(*, scripts: Path, packages: Path) -> None:
     """Make the checkout itself importable from everywhere and write its console scripts, as an editable install does.
 
     Written out by hand (a .pth file, the metadata, the scripts) so that it needs neither a network nor a build tool.
     """
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
-    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(VENV), "platbase": str(VENV)}))
     name, version = project["name"], project["version"]
     for old in packages.glob(f"{name}-*.dist-info"):
         shutil.rmtree(old)
     info = packages / f"{name}-{version}.dist-info"
+    commands = {scripts / script: _console_script(target) for script, target in project["scripts"].items()}
     entries = "".join(f"{script} = {target}\n" for script, target in project["scripts"].items())
+    summary = project["description"]
     files = {
         packages / f"__editable__.{name}.pth": f"{CHECKOUT}\n",
-        info
-        / "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {project['description']}\n",
+        info / "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {summary}\n",
         info / "entry_points.txt": f"[console_scripts]\n{entries}",
         info / "INSTALLER": "switchyard\n",
         info / "direct_url.json": json.dumps({"url": CHECKOUT.as_uri(), "dir_info": {"editable": True}}),
-        **{PYTHON.parent / script: _console_script(target) for script, target in project["scripts"].items()},
+        **commands,
     }
+    info.mkdir(parents=True)
     for path, content in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
-        if path.parent == PYTHON.parent:
-            path.chmod(0o755)
+    for path in commands:
+        path.chmod(0o755)
     _write_record(packages, info, list(files))
 
 
@@ -274,11 +289,7 @@ def _write_record(packages: Path, info: Path, files: list[Path]) -> None:
 
 
 def _write_stamp(lock: str) -> None:
-    stamp: dict[str, str] = {}
-    with contextlib.suppress(OSError, ValueError):
-        stamp = json.loads(STAMP.read_text())
-    python = os.stat(PYTHON)
-    stamp |= {lock: digest(lock), "checkout": identity(), "python": f"{python.st_dev}:{python.st_ino}"}
+    stamp = _stamp() | {lock: digest(lock), "checkout": identity(), "python": _python_identity()}
     draft = STAMP.with_suffix(".new")
     draft.write_text(json.dumps(stamp, indent=1))
     draft.replace(STAMP)
@@ -290,3 +301,7 @@ def _last_lines(text: str, count: int) -> str:
 
 def _say(line: str) -> None:
     print(f"switchyard: {line}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":  # in an image, whose own Python has the packages already
+    install_checkout(scripts=Path(sysconfig.get_path("scripts")), packages=Path(sysconfig.get_path("purelib")))

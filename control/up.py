@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from control import processes
+from control import preparation, processes
 from control.environment import CHECKOUT, environment
 from control.supervisor import Say, Stopped, Supervisor
 
@@ -134,9 +134,10 @@ def _start(supervisor: Supervisor, listener: socket.socket, address: Address, de
     if not environment.redis_url:
         _start_bus(supervisor)
     supervisor.check()
-    _migrate(say)
+    preparation.migrate(say)
     supervisor.check()
-    is_first = _first_content(address, demo, say)
+    is_first = preparation.first_content(url=address.url, is_loopback=address.is_loopback, demo=demo, say=say)
+    preparation.close_connections()
     supervisor.check()
     supervisor.start(
         processes.services(
@@ -170,34 +171,6 @@ def answers_ping(place: Path) -> bool:
         connection.sendall(b"PING\r\n")
         return connection.recv(64).startswith(b"+PONG")
     return False
-
-
-def _migrate(say: Say) -> None:
-    from django.core.management import call_command
-    from django.db import connections
-    from django.db.migrations.executor import MigrationExecutor
-
-    connection = connections["default"]
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if plan:
-        say(f"bringing the database up to date: {len(plan)} migrations")
-        call_command("migrate", interactive=False, verbosity=0)
-
-
-def _first_content(address: Address, demo: bool | None, say: Say) -> bool:
-    """Administrator, key and demo on the first start; the demo alone when it is asked for later."""
-    from django.db import connections
-
-    from control import firstrun
-
-    is_first = firstrun.ensure(url=address.url, loopback=address.is_loopback)
-    if demo or (is_first and demo is None):
-        say("loading the demo content")
-        firstrun.load_demo()
-    # The children open their own; an open handle of this process must not reach them.
-    connections.close_all()
-    return is_first
 
 
 class Probe:
