@@ -1,0 +1,53 @@
+"""What must be there before anything serves: the tables, and on the first start administrator, key and demo content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.core.management import call_command
+from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
+
+from control.environment import environment
+
+Say = Callable[[str], None]
+
+
+def pending_migrations() -> list[str]:
+    """Names of the migrations that the database lacks."""
+    executor = MigrationExecutor(connections["default"])
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
+
+
+def migrate(say: Say) -> None:
+    """Bring the database up to date; says so only when there is something to do."""
+    pending = pending_migrations()
+    if pending:
+        say(f"bringing the database up to date ({len(pending)} migrations)")
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def first_content(*, url: str, is_loopback: bool, demo: bool | None, say: Say) -> bool:
+    """Administrator, key and, unless `demo` is False, demo content on the first start; True when this was the first.
+
+    `demo` True loads the demo content whenever it is asked for.
+    """
+    from control import firstrun
+    from control.demo import load
+    from routing.models import SYSTEM
+
+    made = firstrun.ensure(environment.data_dir, environment.public_url or url)
+    if demo or (made is not None and demo is None):
+        say("loading the demo content")
+        load(by=SYSTEM)
+    return made is not None
+
+
+def close_connections() -> None:
+    """Let go of the database; processes that are started afterwards open their own connections."""
+    connections.close_all()
+    for connection in connections.all(initialized_only=True):
+        close_pool = getattr(connection, "close_pool", None)
+        if close_pool is not None:
+            close_pool()
