@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.db import models
 
+# Only the type checker knows fields and lookups by what they take and give.
+if TYPE_CHECKING:
+    TextField = models.TextField[Any, Any]
+    Lookup = models.Lookup[Any]
+else:
+    TextField, Lookup = models.TextField, models.Lookup
 
-class JsonTextField(models.TextField[Any, Any]):
+
+class JsonTextField(TextField):
     """A JSON value as text. Numbers, order of keys and non-ASCII come back as they went in."""
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
@@ -25,7 +32,7 @@ class JsonTextField(models.TextField[Any, Any]):
 
 
 @JsonTextField.register_lookup
-class HasWord(models.Lookup[Any]):
+class HasWord(Lookup):
     """`codes__has_word="score_tie"`: whether a list of plain words holds this one."""
 
     lookup_name = "has_word"
