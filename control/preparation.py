@@ -35,7 +35,7 @@ def first_content(*, url: str, is_loopback: bool, demo: bool | None, say: Say) -
     """
     from control import firstrun
     from control.demo import load
-    from routing.models import SYSTEM
+    from routing.models.actor import SYSTEM
 
     made = firstrun.ensure(environment.data_dir, environment.public_url or url)
     if demo or (made is not None and demo is None):

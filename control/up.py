@@ -18,6 +18,7 @@ from pathlib import Path
 from control import preparation, processes
 from control.environment import CHECKOUT, environment
 from control.supervisor import Say, Stopped, Supervisor
+from routing import bus
 
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 BUS_PATIENCE_S = 20.0
@@ -161,6 +162,8 @@ def _start_bus(supervisor: Supervisor) -> None:
     supervisor.start([processes.bus(socket=place, directory=environment.data_dir / "bus")])
     supervisor.wait_until(lambda: answers_ping(place), patience_s=BUS_PATIENCE_S, waiting_for=lambda: "the bus")
     supervisor.ready = False
+    # The last run's hearts may still be on disk: nothing lives yet.
+    bus.forget_hearts(processes.QUEUES)
 
 
 def answers_ping(place: Path) -> bool:

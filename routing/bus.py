@@ -97,3 +97,8 @@ def hearts(workers: Sequence[str]) -> dict[str, bool]:
     """Which of these workers have beaten their heart in the last seconds."""
     found = _call(client().mget, [_HEART.format(worker) for worker in workers])
     return {worker: value is not None for worker, value in zip(workers, found, strict=True)}
+
+
+def forget_hearts(workers: Sequence[str]) -> None:
+    """Take workers for silent until they beat again; whoever starts them knows that none lives."""
+    _call(client().delete, *(_HEART.format(worker) for worker in workers))

@@ -1,0 +1,98 @@
+"""`manage.py workspace`: make a workspace, show and change what it allows."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from control.management.answer import BAD_USAGE, AnswerCommand, find_workspace
+from routing.models import Workspace
+from routing.models.actor import SYSTEM
+from routing.services import registry
+
+_NAME = re.compile(r"(?!.*__)[a-z0-9][a-z0-9._-]{0,63}(?<!_)")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(:[0-9]{1,5})?")
+
+
+class Command(AnswerCommand):
+    help = "Show a workspace's settings, change them, or make the workspace."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("--create", action="store_true", help="make the workspace when there is none of that name")
+        parser.add_argument(
+            "--approvals", type=int, metavar="N", help="approvals that a revision needs before it is published"
+        )
+        parser.add_argument(
+            "--self-approval", choices=("on", "off"), help="whether authors may approve their own changes"
+        )
+        parser.add_argument(
+            "--allow-private",
+            metavar="LIST",
+            help="private addresses that may be called: CIDR or host[:port], separated by commas",
+        )
+        parser.add_argument(
+            "--record-queries", choices=("on", "off"), help="whether the texts of queries are kept for replays"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        workspace = _create(options["name"]) if options["create"] else find_workspace(options["name"])
+        changed = _apply(workspace, options)
+        if changed:
+            workspace.save(update_fields=changed)
+        result = {
+            "name": workspace.name,
+            "approvals": workspace.approvals_needed,
+            "self_approval": workspace.self_approval,
+            "allow_private": workspace.allow_private,
+            "record_queries": workspace.record_queries,
+        }
+        self.answer(options, result, "\n".join(f"{name}: {_words(value)}" for name, value in result.items()))
+
+
+def _create(name: str) -> Workspace:
+    if not _NAME.fullmatch(name):
+        raise CommandError(
+            f"{name!r} is no name for a workspace: 1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit",
+            returncode=BAD_USAGE,
+        )
+    return Workspace.objects.filter(name=name).first() or registry.create_workspace(name, title=name, by=SYSTEM)
+
+
+def _apply(workspace: Workspace, options: dict[str, Any]) -> list[str]:
+    """Put the given settings on the row; returns the fields that were given."""
+    given: dict[str, Any] = {}
+    if options["approvals"] is not None:
+        if not 0 <= options["approvals"] <= 20:
+            raise CommandError("--approvals must be from 0 to 20", returncode=BAD_USAGE)
+        given["approvals_needed"] = options["approvals"]
+    for name in ("self_approval", "record_queries"):
+        if options[name] is not None:
+            given[name] = options[name] == "on"
+    if options["allow_private"] is not None:
+        given["allow_private"] = [_destination(word) for word in options["allow_private"].split(",") if word.strip()]
+    for name, value in given.items():
+        setattr(workspace, name, value)
+    return list(given)
+
+
+def _destination(word: str) -> str:
+    word = word.strip()
+    try:
+        return str(ipaddress.ip_network(word, strict=False))
+    except ValueError:
+        if not _HOST.fullmatch(word):
+            raise CommandError(
+                f"{word!r} is neither a network (10.0.0.0/8) nor a host[:port]", returncode=BAD_USAGE
+            ) from None
+        return word.lower()
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return (", ".join(value) or "none") if isinstance(value, list) else str(value)
