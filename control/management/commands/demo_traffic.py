@@ -5,28 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
 import uuid
 from pathlib import Path
 from typing import Any
 
 import httpx
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from control.demo.keys import keys_by_audience
 from control.demo.requests import SHARES
 from control.demo.traffic import CannotSend, Plan, Tally, Traffic
 from control.environment import environment
+from control.management.answer import BAD_USAGE, AnswerCommand
 
 
-class Command(BaseCommand):
+class Command(AnswerCommand):
     help = (
         "Send demo requests through the HTTP API of a running installation.\n\n"
         "Requests and answers are real. What is then reported as called, returned and achieved is simulated: "
-        "no tool is called. Exit status: 0 sent, 1 the server did not answer, 2 bad usage."
+        "no tool is called. Exit status: 0 sent, 1 the server is away or refuses the key, 2 bad usage."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
         parser.add_argument("--rate", type=_positive, default=5.0, help="requests a second (default 5)")
         parser.add_argument("--duration", type=_positive, help="seconds to send for (default 60)")
         parser.add_argument("--count", type=_natural, help="requests to send, instead of --duration")
@@ -39,23 +40,25 @@ class Command(BaseCommand):
             "--scope", choices=list(SHARES), help="send as one audience only (contextual-routing is a workspace)"
         )
         parser.add_argument("--seed", type=int, default=1, help="decides questions and simulated outcomes (default 1)")
-        parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["duration"] and options["count"]:
-            self._end(2, "give --duration or --count, not both")
+            raise CommandError("give --duration or --count, not both", returncode=BAD_USAGE)
+        plan = self._plan(options)
         try:
-            plan = self._plan(options)
             tally = asyncio.run(self._run(plan))
         except CannotSend as cause:
-            self._end(1, str(cause))
-        self.stdout.write(json.dumps(_facts(tally)) if options["json"] else _summary(tally))
+            raise CommandError(str(cause)) from None
+        self.answer(options, _facts(tally), _summary(tally))
 
     def _plan(self, options: dict[str, Any]) -> Plan:
         first_run = _first_run(environment.data_dir)
         url, key = options["url"] or first_run.get("url"), options["key"]
         if not url or not (key or first_run):
-            self._end(2, f"there is no first-run.json in {environment.data_dir}; give --url and --key, or --data-dir")
+            raise CommandError(
+                f"there is no first-run.json in {environment.data_dir}; give --url and --key, or --data-dir",
+                returncode=BAD_USAGE,
+            )
         audiences = [options["scope"]] if options["scope"] else list(SHARES)
         keys = (
             {options["scope"] or "default": key}
@@ -73,7 +76,6 @@ class Command(BaseCommand):
         )
 
     async def _run(self, plan: Plan) -> Tally:
-        # Certificates and proxies of the surroundings do not concern a server on this machine.
         async with httpx.AsyncClient(timeout=35.0, limits=httpx.Limits(max_connections=80)) as client:
             traffic = Traffic(plan, client, say=self._say)
             loop = asyncio.get_running_loop()
@@ -86,10 +88,6 @@ class Command(BaseCommand):
         # Progress goes beside the result, so that --json stays one object.
         self.stderr.write(line, style_func=str)
         self.stderr.flush()
-
-    def _end(self, status: int, message: str) -> None:
-        self.stderr.write(f"demo_traffic: {message}", style_func=str)
-        sys.exit(status)
 
 
 def _positive(text: str) -> float:
