@@ -1,0 +1,44 @@
+"""Who calls, and may it. Each operation names the right it needs: `auth=needs("decide")`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from control.access import RIGHTS
+from control.api.errors import Forbidden
+from control.keys import Harness, find_harness
+from routing.services.decisions import Caller
+
+
+class Needs:
+    """Lets a request pass whose bearer key is valid and has the right; the harness is then `request.auth`."""
+
+    def __init__(self, right: str) -> None:
+        if right not in RIGHTS:
+            raise ValueError(f"there is no right {right}")
+        self.right = right
+        self.openapi_security_schema = {"type": "http", "scheme": "bearer"}
+
+    def __call__(self, request: HttpRequest) -> Harness | None:
+        harness = harness_of(request)
+        if harness is not None and self.right not in harness.rights:
+            raise Forbidden(f"This key lacks the right {self.right}.")
+        return harness
+
+
+def needs(right: str) -> Needs:
+    return Needs(right)
+
+
+def harness_of(request: HttpRequest) -> Harness | None:
+    """The harness whose key the request carries; memory is asked, not the database."""
+    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+    return find_harness(key.strip()) if scheme.lower() == "bearer" and key.strip() else None
+
+
+def caller(request: Any) -> Caller:
+    """The caller as the domain knows it."""
+    harness: Harness = request.auth
+    return Caller(workspace_id=harness.workspace_id, scope=harness.scope, harness=harness.name)

@@ -1,0 +1,23 @@
+"""Keyset pages: an opaque mark of the last row, never a page number."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from control.api.errors import RequestError
+
+
+def mark(value: str) -> str:
+    return base64.urlsafe_b64encode(value.encode()).decode().rstrip("=")
+
+
+def read_mark(text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except (binascii.Error, ValueError):
+        raise RequestError(
+            "invalid_request", "after: is no mark of a page", [{"path": "after", "message": "must be the `next` of an earlier answer"}]
+        ) from None

@@ -1,0 +1,70 @@
+"""Resolve and route: which tool for this activity, which next step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+from uuid_utils.compat import uuid7
+
+from control.api.answers import answer, await_decision, promise
+from control.api.auth import caller, needs
+from control.api.errors import problem
+from control.api.schemas.recommendations import ResolveIn, RouteIn
+from routing.choices import DecisionState, DecisionType
+from routing.models import Decision
+from routing.services import decisions
+from routing.services.decisions import Caller, resolve_worker
+
+router = Router(tags=["recommendations"])
+
+
+@router.post("/resolve", auth=needs("decide"), summary="Which tool for this activity", operation_id="resolve")
+async def resolve(request: HttpRequest, data: ResolveIn) -> HttpResponse:
+    who, query = caller(request), data.text()
+    asked: dict[str, Any] = {"max_hits": data.max_hits, "tier": data.tier, "session_id": data.session_id}
+    if decisions.resolve_lane(who) == "worker":
+        return await _resolve_on_a_worker(request, who, query, asked, data.wait_ms)
+    return answer(await sync_to_async(decisions.resolve)(who, query, explain=data.explain, **asked))
+
+
+async def _resolve_on_a_worker(request: HttpRequest, who: Caller, query: str, asked: dict[str, Any], wait_ms: int) -> HttpResponse:
+    inline = decisions.judge(who.live(), who, query, max_hits=asked["max_hits"], explain=False, tier="lexical").answer
+    if "error" in inline:
+        return answer(inline)
+    decision_id = str(uuid7())
+    content = {"query": query, "max_hits": asked["max_hits"], "tier": asked["tier"]}
+
+    def accept() -> Decision:
+        return decisions.request(decision_id, DecisionType.RESOLVE, who, content, session_id=asked["session_id"])
+
+    row = await await_decision(decision_id, accept, wait_ms)
+    if row.state == DecisionState.FINISHED:
+        return answer(resolve_worker.complete(row.answer or {}, inline))
+    return _failed(request, row) if row.is_final else promise(row, f"/api/v1/decisions/{decision_id}")
+
+
+@router.post("/route", auth=needs("decide"), summary="Which next step, decided by a worker", operation_id="route")
+async def route(request: HttpRequest, data: RouteIn) -> HttpResponse:
+    who, decision_id = caller(request), str(uuid7())
+    asked = decisions.RouteRequest(
+        goal=data.goal,
+        observation=data.observation,
+        last_action=data.last_action,
+        recent_actions=tuple((action.tool, action.outcome) for action in data.recent_actions),
+        constraints=tuple(data.constraints),
+        tools=None if data.tools is None else tuple(tool.model_dump() for tool in data.tools),
+        session_id=data.session_id,
+        policy=data.policy,
+    )
+    row = await await_decision(decision_id, lambda: decisions.request_route(decision_id, who, asked), data.wait_ms)
+    if row.state == DecisionState.FINISHED:
+        return answer(row.answer)
+    return _failed(request, row) if row.is_final else promise(row, f"/api/v1/decisions/{decision_id}")
+
+
+def _failed(request: HttpRequest, row: Decision) -> HttpResponse:
+    details = [{"path": "decision_id", "message": row.error or "failed", "value": str(row.pk)}]
+    return problem(request, "unavailable", "The decision was kept but could not be made.", details)

@@ -1,0 +1,29 @@
+"""Browse and describe the tools of a key's scope."""
+
+from __future__ import annotations
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+
+from control.api.answers import answer
+from control.api.auth import caller, needs
+from control.api.schemas.recommendations import SearchToolsIn
+from routing.services import decisions
+
+router = Router(tags=["tools"])
+
+
+@router.get("/tools/search", auth=needs("decide"), summary="Browse tools", operation_id="search_tools_by_address")
+async def search_by_address(request: HttpRequest, data: Query[SearchToolsIn]) -> HttpResponse:
+    return answer(await sync_to_async(decisions.browse)(caller(request), data.query, data.max_hits))
+
+
+@router.post("/tools/search", auth=needs("decide"), summary="Browse tools; the query stays out of access logs", operation_id="search_tools")
+async def search(request: HttpRequest, data: SearchToolsIn) -> HttpResponse:
+    return answer(await sync_to_async(decisions.browse)(caller(request), data.query, data.max_hits))
+
+
+@router.get("/tools/{path:name}", auth=needs("decide"), summary="One tool in full", operation_id="describe_tool")
+async def describe(request: HttpRequest, name: str) -> HttpResponse:
+    return answer(await sync_to_async(decisions.describe)(caller(request), name))

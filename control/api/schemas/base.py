@@ -1,0 +1,33 @@
+"""Shapes shared by all calls."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ninja import Schema
+from pydantic import AfterValidator, ConfigDict, Field
+
+
+class In(Schema):
+    """What comes in: unknown keys are refused, and a word is no number."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def bytes_between(low: int, high: int) -> AfterValidator:
+    """Text whose UTF-8 form has from `low` to `high` bytes."""
+
+    def check(value: str) -> str:
+        size = len(value.encode("utf-8", "surrogatepass"))
+        if not low <= size <= high:
+            raise ValueError(f"must have {low} to {high} bytes, has {size}")
+        return value
+
+    return AfterValidator(check)
+
+
+
+Whole = Annotated[int, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+WaitMs = Annotated[int, Field(strict=True, ge=0, le=30_000, description="How long the answer is held for a worker, in milliseconds.")]
+CallerId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,64}$")]

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from control.api.schemas.base import CallerId, Flag, In, WaitMs, Whole, bytes_between
+from routing.engine import assemble
+
+Text = Annotated[str, bytes_between(1, 16_384)]
+
+
+class ActivityIn(In):
+    goal: str
+    phase: str
+    activity: str
+    outcome: str | None = None
+    input_kinds: list[str] = []
+
+    def text(self) -> str:
+        return assemble(self.goal, self.phase, self.activity, self.outcome, self.input_kinds)
+
+
+class _Asked(In):
+    query: str | None = None
+    activity: ActivityIn | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> _Asked:
+        if (self.query is None) == (self.activity is None):
+            raise ValueError("give exactly one of query and activity")
+        return self
+
+    def text(self) -> str:
+        return self.query if self.query is not None else self.activity.text()  # type: ignore[union-attr]
+
+
+class ResolveIn(_Asked):
+    max_hits: Whole | None = None
+    explain: Flag = False
+    tier: Literal["auto", "lexical", "static", "deep"] | None = None
+    session_id: CallerId | None = None
+    wait_ms: WaitMs = 2000
+
+
+class SearchToolsIn(In):
+    query: str = ""
+    max_hits: Whole = 20
+
+
+class SimulatedQueryIn(_Asked):
+    max_hits: Whole | None = None
+    explain: Flag = False
+    tier: Literal["auto", "lexical", "static", "deep"] | None = None
+
+
+class SimulateResolveIn(In):
+    registry: dict[str, Any]
+    scope: str = "default"
+    offline: list[str] = []
+    queries: list[SimulatedQueryIn] = Field(min_length=1, max_length=200)
+
+
+class ActionIn(In):
+    tool: str
+    outcome: str
+
+
+class ToolIn(In):
+    """A tool definition as harnesses have it: keys that are not named here are ignored."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    name: str
+    description: str = ""
+    title: str | None = None
+    category: str | None = None
+    risk: Literal["low", "medium", "high", "critical"] | None = None
+    annotations: dict[str, Any] | None = None
+
+
+class RouteIn(In):
+    goal: Text
+    observation: Annotated[str, bytes_between(0, 16_384)] | None = None
+    last_action: Annotated[str, bytes_between(0, 16_384)] | None = None
+    recent_actions: list[ActionIn] = []
+    constraints: list[str] = []
+    tools: list[ToolIn] | None = Field(None, max_length=512)
+    session_id: CallerId | None = None
+    policy: str | None = None
+    wait_ms: WaitMs = 2000
+
+
+def _no_control(value: str) -> str:
+    if any(ord(letter) < 32 for letter in value):
+        raise ValueError("must not hold control characters")
+    return value
+
+
+Name = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_no_control)]

@@ -1,0 +1,23 @@
+"""Decisions: resolve in the same breath, or keep the request for a worker; run, finish and sweep."""
+
+from routing.services.decisions.caller import Caller
+from routing.services.decisions.queue import enqueue, on_enqueue, request
+from routing.services.decisions.resolve import browse, describe, resolve, resolve_lane
+from routing.services.decisions.route import RouteRequest, request_route
+from routing.services.decisions.run import run
+from routing.services.decisions.sweep import sweep
+
+__all__ = [
+    "Caller",
+    "RouteRequest",
+    "browse",
+    "describe",
+    "enqueue",
+    "on_enqueue",
+    "request",
+    "request_route",
+    "resolve",
+    "resolve_lane",
+    "run",
+    "sweep",
+]

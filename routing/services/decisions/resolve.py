@@ -1,0 +1,167 @@
+"""Resolve: which tool for this activity. Ranked and judged in memory; recorded before it is answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from uuid_utils.compat import uuid7
+
+from routing.choices import DecisionType, EventKind
+from routing.engine import Resolution, describe_tool, resolve_detailed, search_tools
+from routing.errors import NotFound
+from routing.events import RECOMMENDATION_DATA, allowed, timestamp
+from routing.sealing import keyed_digest
+from routing.services import ledger
+from routing.services.decisions.caller import Caller
+from routing.snapshot import Live
+
+Answer = dict[str, Any]
+
+
+def resolve(
+    caller: Caller,
+    query: str,
+    *,
+    max_hits: int | None = None,
+    explain: bool = False,
+    tier: str | None = None,
+    session_id: str | None = None,
+) -> Answer:
+    """The answer of POST /resolve. Its event is on the bus (else in the database) before this returns.
+
+    Raises Unavailable when neither keeps it, NotFound when the caller's scope is gone. A query that is too long is
+    answered without a decision.
+    """
+    began, at = time.perf_counter(), timezone.now()
+    live = caller.live()
+    resolution = judge(live, caller, query, max_hits=max_hits, explain=explain, tier=tier)
+    if "error" in resolution.answer:
+        return resolution.answer
+    decision_id = str(uuid7())
+    latency_ms = round((time.perf_counter() - began) * 1000, 3)
+    facts = Facts(live, caller, resolution, query, decision_id, at, latency_ms, session_id)
+    ledger.record(caller.workspace_id, facts.event() | {"decision": facts.decision()})
+    return resolution.answer | {"decision_id": decision_id, "revision": live.revision}
+
+
+def judge(live: Live, caller: Caller, query: str, *, max_hits: int | None, explain: bool, tier: str | None) -> Resolution:
+    """The engine's answer under the scope's policy; the same call in the web process and on a worker."""
+    policy = live.catalog.policy(live.catalog.scopes[caller.scope].policy)
+    return resolve_detailed(
+        live.catalog,
+        query,
+        scope=caller.scope,
+        max_hits=policy.resolver["max_hits"] if max_hits is None else max_hits,
+        explain=explain,
+        tier=tier or policy.resolver["tier"],
+    )
+
+
+def resolve_lane(caller: Caller) -> str:
+    """Where the scope's policy wants resolves decided: `inline` or `worker`."""
+    catalog = caller.live().catalog
+    return str(catalog.policy(catalog.scopes[caller.scope].policy).lane["resolve"])
+
+
+def browse(caller: Caller, query: str, max_hits: int) -> Answer:
+    """Tools of the scope by relevance, or by name for a query without content words. No decision, no event."""
+    return search_tools(caller.live().catalog, query, scope=caller.scope, max_hits=max_hits)
+
+
+def describe(caller: Caller, name: str) -> Answer:
+    """One tool of the scope in full; NotFound alike for unknown and out-of-scope names."""
+    found = describe_tool(caller.live().catalog, name, scope=caller.scope)
+    if found is None:
+        raise NotFound("There is no such tool in this key's scope.")
+    return found
+
+
+class Facts:
+    """What may be kept of a resolve: names, numbers and codes, never a word of the query."""
+
+    def __init__(
+        self,
+        live: Live,
+        caller: Caller,
+        resolution: Resolution,
+        query: str,
+        decision_id: str,
+        at: datetime,
+        latency_ms: float,
+        session_id: str | None,
+    ) -> None:
+        self.live, self.caller, self.resolution = live, caller, resolution
+        self.query, self.decision_id, self.at, self.latency_ms, self.session_id = query, decision_id, at, latency_ms, session_id
+        self.answer = resolution.answer
+        self.recommendation: Mapping[str, Any] = self.answer.get("recommendation") or {}
+        self.policy = live.catalog.scopes[caller.scope].policy
+
+    def event(self) -> dict[str, Any]:
+        return {
+            "id": str(uuid7()),
+            "at": timestamp(self.at),
+            "kind": EventKind.RECOMMENDATION.value,
+            "scope": self.caller.scope,
+            "harness": self.caller.harness,
+            "decision_id": self.decision_id,
+            "session_id": self.session_id,
+            "revision": self.live.revision,
+            "target": self.recommendation.get("namespaced"),
+            "status": self.answer["status"],
+            "reason_codes": list(self.answer["reason_codes"]),
+            "data": self._data(),
+        }
+
+    def _data(self) -> dict[str, Any]:
+        alternatives: Sequence[Mapping[str, Any]] = self.answer.get("alternatives") or ()
+        said = {
+            **self.answer,
+            "type": DecisionType.RESOLVE.value,
+            "policy": self.policy,
+            "required_fields": self.recommendation.get("required_fields"),
+            "argument_template_truncated": self.recommendation.get("argument_template_truncated"),
+            "alternatives": [item["namespaced"] for item in alternatives],
+            "source": "local",
+            "latency_ms": self.latency_ms,
+            "query_digest": keyed_digest("query", " ".join(self.query.split()).casefold()),
+        }
+        return allowed(said, RECOMMENDATION_DATA)
+
+    def decision(self) -> dict[str, Any]:
+        """The columns of the decision's row (see routing.models.Decision)."""
+        return {
+            "id": self.decision_id,
+            "type": DecisionType.RESOLVE.value,
+            "created_at": timestamp(self.at),
+            "scope": self.caller.scope,
+            "harness": self.caller.harness,
+            "session_id": self.session_id,
+            **self.outcome(),
+        }
+
+    def outcome(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy,
+            "revision": self.live.revision,
+            "catalog_revision": self.answer["catalog_revision"],
+            "target": self.recommendation.get("namespaced"),
+            "status": self.answer["status"],
+            "reason_codes": list(self.answer["reason_codes"]),
+            "confidence": self.answer["confidence"],
+            "probability": self.answer["probability"],
+            "match_probability": self.answer["match_probability"],
+            "score_gap": self.answer.get("score_gap"),
+            "source": "local",
+            "latency_ms": self.latency_ms,
+            "thresholds": dict(self.resolution.thresholds),
+            "candidates": candidates(self.resolution.candidates),
+        }
+
+
+def candidates(ranked: Sequence[Any]) -> list[dict[str, Any]]:
+    """At most ten considered tools with their score by field."""
+    return [{"target": c.public, "score": round(c.score, 4), "fields": {name: round(v, 4) for name, v in c.fields.items()}} for c in ranked[:10]]

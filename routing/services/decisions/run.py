@@ -1,0 +1,100 @@
+"""Run a queued decision: claim it, decide, and record result and event in one transaction that erases the request's text.
+
+A claim has an end: when its worker dies the sweep queues the decision again, and only the claim that is still valid may
+finish it. So a decision is made once, whichever process dies.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import transaction
+from django.utils import timezone
+
+from routing import bus
+from routing.choices import DecisionState, DecisionType
+from routing.events import timestamp
+from routing.models import Decision
+from routing.sealing import Unsealable, unseal
+from routing.services import ledger
+from routing.services.decisions.resolve_worker import decide_resolve
+from routing.services.decisions.result import Result
+from routing.services.decisions.route import decide_route
+
+logger = logging.getLogger(__name__)
+CLAIM_LASTS = timedelta(seconds=20)
+DECIDERS: Mapping[str, Callable[[Decision, Mapping[str, Any]], Result]] = {
+    DecisionType.ROUTE: decide_route,
+    DecisionType.RESOLVE: decide_resolve,
+}
+
+
+def run(decision_id: UUID) -> None:
+    """Decide, unless somebody else holds or has made this decision."""
+    row = _claim(decision_id)
+    if row is None:
+        return
+    try:
+        content = unseal(row.content or b"")
+        result = DECIDERS[row.type](row, content)
+    except Unsealable:
+        fail(row, "the request can no longer be read: its encryption key is gone")
+    except Exception as error:
+        logger.exception("decision %s failed", row.pk) if _harmless(error) else logger.error("decision %s failed: %s", row.pk, type(error).__name__)
+        fail(row, f"the decision could not be made ({type(error).__name__})")
+    else:
+        finish(row, result)
+
+
+def _harmless(error: Exception) -> bool:
+    """Whether an error's text may be logged: messages of input errors can quote what was asked."""
+    return isinstance(error, LookupError | AttributeError | TypeError) and not error.args
+
+
+def _claim(decision_id: UUID) -> Decision | None:
+    claim = uuid4()
+    taken = Decision.objects.filter(pk=decision_id, state=DecisionState.QUEUED).update(
+        state=DecisionState.RUNNING, claim=claim, claimed_until=timezone.now() + CLAIM_LASTS
+    )
+    return Decision.objects.get(pk=decision_id) if taken else None
+
+
+@transaction.atomic
+def finish(row: Decision, result: Result) -> bool:
+    """Record a result and its event, and erase the request's text; false when the claim was lost meanwhile."""
+    now = timezone.now()
+    written = Decision.objects.filter(pk=row.pk, state=DecisionState.RUNNING, claim=row.claim).update(
+        state=result.state, finished_at=now, content=None, claim=None, claimed_until=None, **result.columns
+    )
+    if not written:
+        logger.info("decision %s was taken over by another worker", row.pk)
+        return False
+    if result.event is not None:
+        ledger.keep(row.workspace_id, result.event)
+    transaction.on_commit(lambda: announce_final(row), robust=True)
+    return True
+
+
+def fail(row: Decision, reason: str) -> bool:
+    """End a decision that cannot be made; its text is erased like that of any other."""
+    return finish(row, Result(state=DecisionState.FAILED, columns={"error": reason[:200]}, event=None))
+
+
+def announce_final(row: Decision) -> None:
+    message = {
+        "event": "decision.finished",
+        "workspace": str(row.workspace_id),
+        "decision_id": str(row.pk),
+        "scope": row.scope,
+        "harness": row.harness,
+        "at": timestamp(timezone.now()),
+        "kind": "decision.finished",
+    }
+    try:
+        bus.announce([message])
+    except bus.BusAway:
+        logger.info("bus away: whoever waits for the decision looks at its row")

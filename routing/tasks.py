@@ -1,0 +1,31 @@
+"""Celery's door: take ids, call a service. Each task may run twice without harm; a sweep finds what was missed."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from celery import shared_task
+
+from routing.services import decisions, ledger
+
+
+@shared_task(ignore_result=True)
+def decide(decision_id: str) -> None:
+    """Make a queued decision; returns at once when somebody else has it or it is made."""
+    decisions.run(UUID(decision_id))
+
+
+@shared_task(ignore_result=True)
+def write_ledger(workspace_id: str) -> None:
+    """Append what waits to the workspace's chain."""
+    ledger.write(UUID(workspace_id))
+
+
+@shared_task(ignore_result=True)
+def sweep() -> None:
+    """Queue again what was lost on the way, give up what is too old, and write what waits."""
+    decisions.sweep()
+
+
+ledger.on_wake(lambda workspace_id: write_ledger.apply_async((workspace_id,), expires=30))
+decisions.on_enqueue(lambda decision_id: decide.apply_async((decision_id,)))
