@@ -1,0 +1,146 @@
+"""A compiled registry: what exists, who may see it, and the one index from which every scope is a view.
+
+A catalog never changes. `replace` and `load_registry(…, previous=…)` make another one that shares the compiled parts of
+every endpoint that stayed the same. Views and revisions are made when first asked for and kept; making one twice at the
+same time does no harm, since both are equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from routing.engine.errors import RegistryError
+from routing.engine.index import Index, Part, ToolDoc, compile_endpoint
+from routing.engine.policies import EffectivePolicy, effective
+from routing.engine.registry import Registry, Scope
+from routing.engine.scope import Names, Rules, View, rules
+from routing.engine.validation import parse_document, to_document
+
+DEFAULT = "default"
+
+
+class Catalog:
+    """Immutable, and safe to share between threads."""
+
+    __slots__ = ("_names", "_offline", "_places", "_policies", "_revisions", "_rules", "_views", "index", "registry", "scopes")
+
+    def __init__(self, registry: Registry, *, offline: Iterable[str] = (), previous: Catalog | None = None) -> None:
+        self.registry = registry
+        self.scopes: Mapping[str, Scope] = MappingProxyType({DEFAULT: Scope(name=DEFAULT), **{scope.name: scope for scope in registry.scopes}})
+        self.index = Index(_parts(registry, previous))
+        self._offline = frozenset(offline)
+        self._places = {(doc.endpoint.name, doc.wire): place for place, doc in enumerate(self.index.docs)}
+        self._names = Names(registry)
+        self._rules = {name: rules(scope, registry.groups, self._names) for name, scope in self.scopes.items()}
+        self._views: dict[str, View] = {}
+        self._policies: dict[str, EffectivePolicy] = {}
+        self._revisions: dict[str, str] = {}
+
+    @property
+    def offline(self) -> frozenset[str]:
+        return self._offline
+
+    def replace(self, endpoint_document: Mapping[str, Any]) -> Catalog:
+        """Another catalog with this endpoint changed or added. Raises RegistryError when the whole would break a rule."""
+        document = to_document(self.registry)
+        name = endpoint_document.get("name")
+        endpoints = [endpoint_document if one["name"] == name else one for one in document.get("endpoints", [])]
+        if endpoint_document not in endpoints:
+            endpoints.append(endpoint_document)
+        return load_registry({**document, "endpoints": endpoints}, offline=self._offline, previous=self)
+
+    def with_offline(self, offline: Iterable[str]) -> Catalog:
+        """The same registry while other endpoints are away."""
+        return Catalog(self.registry, offline=_known_offline(self.registry, offline), previous=self)
+
+    def scope(self, name: str) -> Scope:
+        return self.scopes[name]
+
+    def rules(self, scope: str) -> Rules:
+        return self._rules[scope]
+
+    def permits(self, scope: str, endpoint: str, wire: str) -> bool:
+        """Whether a scope reaches this exact pair; whether it is switched on is another question."""
+        return self._rules[scope].permit(endpoint, wire)
+
+    def pair(self, name: str) -> tuple[str, str] | None:
+        """Either spelling of a tool's name -> (endpoint, wire name)."""
+        return self._names.pair(name)
+
+    def policy(self, name: str) -> EffectivePolicy:
+        """A policy with what it extends and every default filled in."""
+        if name not in self._policies:
+            self._policies[name] = effective(name, self.registry.policies)
+        return self._policies[name]
+
+    def is_available(self, doc: ToolDoc) -> bool:
+        """Neither switched off nor known to be away. Unknown is not away."""
+        return doc.endpoint.enabled and doc.tool.enabled and doc.endpoint.name not in self._offline
+
+    def view(self, scope: str) -> View:
+        if scope not in self._views:
+            rule = self._rules[scope]
+            docs = self.index.docs
+            permitted = np.fromiter((rule.permit(doc.endpoint.name, doc.wire) for doc in docs), np.bool_, len(docs))
+            available = np.fromiter((self.is_available(doc) for doc in docs), np.bool_, len(docs))
+            self._views[scope] = View(self.index, permitted, available)
+        return self._views[scope]
+
+    def tool(self, endpoint: str, wire: str) -> ToolDoc | None:
+        place = self._places.get((endpoint, wire))
+        return None if place is None else self.index.docs[place]
+
+    def is_pinned(self, scope: str, doc: ToolDoc) -> bool:
+        """Whether a pin of the scope, or else of the gateway, names this tool or its endpoint."""
+        pins = self.scopes[scope].pins
+        return any(
+            pin in (doc.endpoint.name, f"{doc.endpoint.name}__*") or self.pair(pin) == (doc.endpoint.name, doc.wire)
+            for pin in (self.registry.gateway.pins if pins is None else pins)
+        )
+
+    def tools(self, scope: str) -> tuple[ToolDoc, ...]:
+        """The tools that a scope permits and that are available, by public name."""
+        found = np.flatnonzero(self.view(scope).available)
+        return tuple(sorted((self.index.docs[place] for place in found), key=lambda doc: doc.public))
+
+    def revision(self, scope: str) -> str:
+        """`catalog-v1-` and 24 hex digits: equal exactly when the available tools in scope say the same."""
+        if scope not in self._revisions:
+            whole = hashlib.sha256()
+            for doc in self.tools(scope):
+                whole.update(hashlib.sha256(doc.public.encode()).digest() + doc.digest)
+            self._revisions[scope] = f"catalog-v1-{whole.hexdigest()[:24]}"
+        return self._revisions[scope]
+
+
+def load_registry(document: Mapping[str, Any] | Registry, *, offline: Iterable[str] = (), previous: Catalog | None = None) -> Catalog:
+    """Compile a registry document. Raises RegistryError with every problem; reuses what `previous` compiled already."""
+    registry = document if isinstance(document, Registry) else parse_document(document).registry
+    return Catalog(registry, offline=_known_offline(registry, offline), previous=previous)
+
+
+def _known_offline(registry: Registry, offline: Iterable[str]) -> frozenset[str]:
+    known = {endpoint.name for endpoint in registry.endpoints}
+    names = list(offline)
+    problems = [
+        {"path": f"offline[{place}]", "message": "names no endpoint of the registry", "value": str(name)[:200]}
+        for place, name in enumerate(names)
+        if name not in known
+    ]
+    if problems:
+        raise RegistryError(problems)
+    return frozenset(names)
+
+
+def _parts(registry: Registry, previous: Catalog | None) -> list[Part]:
+    kept = {part.endpoint.name: part for part in previous.index.parts} if previous else {}
+    parts = []
+    for endpoint in registry.endpoints:
+        part = kept.get(endpoint.name)
+        parts.append(part if part is not None and part.endpoint == endpoint else compile_endpoint(endpoint))
+    return parts

@@ -1,0 +1,90 @@
+"""Why an answer came out as it did: each term, each candidate's parts, and what would have changed the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH, Thresholds, Verdict, shares
+from routing.engine.scoring import DIGITS, Candidate, Ranking
+
+MOST_FLIPS = 5
+
+
+def explanation(ranking: Ranking, verdict: Verdict, thresholds: Thresholds, *, most: int) -> dict[str, Any]:
+    """The contributions and adjustments of a candidate add up to its score, whatever the status."""
+    chances = dict(zip((one.place for one in ranking.candidates), shares(ranking, verdict), strict=True))
+    both = sorted([*ranking.candidates, *ranking.absent], key=lambda one: -one.score)[:most]
+    return {
+        "terms": [
+            {"term": one.term, "text": one.text, "kind": one.kind, "weight": round(one.weight, DIGITS)} for one in ranking.request.terms
+        ],
+        "candidates": [_candidate(ranking, one, chances.get(one.place, 0.0)) for one in both],
+        "thresholds": {"confident_at": thresholds.confident_at, "match_at": thresholds.match_at, "min_gap": thresholds.min_gap},
+        "flips": list(_flips(ranking, verdict, thresholds))[:MOST_FLIPS],
+    }
+
+
+def _candidate(ranking: Ranking, candidate: Candidate, chance: float) -> dict[str, Any]:
+    parts, changes = ranking.contributions(candidate)
+    told = [{"term": one.term, "field": one.field, "match": one.match, "score": round(one.score, DIGITS)} for one in parts]
+    changed = [{"code": one.code, "score": round(one.score, DIGITS)} for one in changes]
+    # Every part is rounded for reading; what rounding took goes to the largest part, so that the sum stays true.
+    numbers: list[dict[str, Any]] = [*told, *changed]
+    if numbers:
+        largest = max(numbers, key=lambda one: abs(one["score"]))
+        largest["score"] = round(largest["score"] + candidate.score - sum(one["score"] for one in numbers), DIGITS)
+    return {
+        "namespaced": candidate.doc.public,
+        "score": candidate.score,
+        "probability": round(chance, DIGITS),
+        "available": candidate.available,
+        "contributions": told,
+        "adjustments": changed,
+    }
+
+
+def _flips(ranking: Ranking, verdict: Verdict, thresholds: Thresholds) -> Iterator[str]:
+    """What would have led to another answer, in whole sentences."""
+    if not ranking.candidates:
+        if ranking.absent:
+            yield f"{ranking.absent[0].doc.public} would be a candidate if it were available."
+        return
+    first = ranking.candidates[0]
+    name = first.doc.public
+    if "best_candidate_unavailable" in verdict.reasons:
+        yield f"{ranking.absent[0].doc.public} would come first if it were available."
+    if verdict.status == NO_MATCH and "not_a_request" not in verdict.reasons and verdict.match_probability > 0:
+        yield f"With match_at at {verdict.match_probability:.2f} or below, {name} would be offered; it is {thresholds.match_at:.2f}."
+    if verdict.status == AMBIGUOUS and verdict.reasons in (("low_probability",), ("weak_coverage",)):
+        yield f"With confident_at at {verdict.probability:.2f} or below, {name} would be confident; it is {thresholds.bar(first.doc.traits.effect):.2f}."
+    if verdict.status == CONFIDENT:
+        yield f"With confident_at above {verdict.probability:.2f}, {name} would no longer be confident."
+    yield from _without_a_word(ranking)
+    if len(ranking.candidates) > 1:
+        yield f"{ranking.candidates[1].doc.public} comes second, {verdict_gap(ranking)} behind; a hint in the words of this request would bring it forward."
+
+
+def verdict_gap(ranking: Ranking) -> str:
+    return f"{ranking.candidates[0].score - ranking.candidates[1].score:.2f}"
+
+
+def _without_a_word(ranking: Ranking) -> Iterator[str]:
+    """The words on which the first place hangs: without one of them, another tool leads."""
+    rivals = ranking.candidates[:5]
+    won = [_by_term(ranking, one) for one in rivals]
+    for term in ranking.candidates[0].matched:
+        left = [one.score - parts.get(term.term, 0.0) for one, parts in zip(rivals, won, strict=True)]
+        best = max(range(len(rivals)), key=lambda place: left[place])
+        if best and left[best] > left[0]:
+            yield f"Without “{term.text}”, {rivals[best].doc.public} would come first."
+
+
+def _by_term(ranking: Ranking, candidate: Candidate) -> dict[str, float]:
+    parts, changes = ranking.contributions(candidate)
+    won: dict[str, float] = {}
+    for one in parts:
+        won[one.term] = won.get(one.term, 0.0) + one.score
+    base = sum(won.values())
+    factor = 1 + sum(change.score for change in changes) / base if base else 1.0
+    return {term: score * factor for term, score in won.items()}

@@ -1,0 +1,270 @@
+"""The compiled form of a catalog: postings of weighted words, made endpoint by endpoint and joined into one index.
+
+An endpoint's part depends on that endpoint alone, so a catalog that differs in one endpoint reuses all the other parts.
+Lengths are normalised against fixed reference lengths, never against averages of the catalog: what else exists must not
+change a tool's evidence. Only the rarity of words depends on company, and that is counted per scope (see `scope.View`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.engine.inference import Traits, describe_traits
+from routing.engine.naming import EndpointNames
+from routing.engine.registry import Endpoint, Tool
+from routing.engine.text import fold, joined, stem, terms, words
+from routing.engine.vocabulary import ENGLISH
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+
+TEXT_LIMIT = 4096  # characters of one field that are read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """How much one field says: its weight, the length that counts as usual, and how hard longer ones are discounted."""
+
+    name: str
+    weight: float
+    usual_length: float
+    discount: float
+
+
+# Operators' hints weigh more than the text a downstream server sends about itself.
+FIELDS = (
+    Field(name="tool", weight=2.2, usual_length=3, discount=0.4),
+    Field(name="title", weight=1.6, usual_length=4, discount=0.5),
+    Field(name="description", weight=1.0, usual_length=18, discount=0.6),
+    Field(name="parameters", weight=0.7, usual_length=24, discount=0.6),
+    Field(name="tool_use_when", weight=1.8, usual_length=16, discount=0.6),
+    Field(name="endpoint", weight=0.9, usual_length=2, discount=0.4),
+    Field(name="tags", weight=0.6, usual_length=4, discount=0.8),
+    Field(name="use_when", weight=0.9, usual_length=14, discount=0.8),
+    Field(name="endpoint_description", weight=0.4, usual_length=12, discount=0.8),
+)
+FIELD_NAMES = tuple(field.name for field in FIELDS)
+NAME = FIELD_NAMES.index("tool")
+OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself; the rest it shares with its endpoint
+REPEATS = 2.0  # saying a word more often than this in one field adds nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDoc:
+    """One tool as the resolver knows it, whoever may see it."""
+
+    endpoint: Endpoint
+    tool: Tool
+    wire: str
+    fragment: str
+    public: str
+    title: str
+    hints: tuple[str, ...]
+    traits: Traits
+    digest: bytes
+    phrase: str  # the fragment without borders
+    twin: bytes  # equal for tools that nothing but their endpoint tells apart
+    name_terms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One endpoint, compiled: its tools and their postings over a vocabulary of its own."""
+
+    endpoint: Endpoint
+    docs: tuple[ToolDoc, ...]
+    vocabulary: tuple[str, ...]
+    terms: Ints
+    tools: Ints
+    weights: Floats  # one row per posting, one column per field
+    spelled: Mapping[str, tuple[str, tuple[int, ...]]]  # written word -> its term and the tools that hold it
+
+
+def compile_endpoint(endpoint: Endpoint) -> Part:
+    names = EndpointNames(endpoint.name, [tool.name for tool in endpoint.tools])
+    hints: dict[str, list[str]] = {}
+    for key, texts in endpoint.tool_use_when.items():
+        if (wire := names.wire_of_key(key)) is not None:
+            hints.setdefault(wire, []).extend(texts)
+    spelled: dict[str, tuple[str, set[int]]] = {}
+    shared = {
+        5: _weigh(5, [(endpoint.name, 1.0), (endpoint.title or "", 1.0)], spelled, range(len(endpoint.tools))),
+        6: _weigh(6, [(tag, 1.0) for tag in endpoint.tags], spelled, range(len(endpoint.tools))),
+        7: _weigh(7, [(hint, 1.0) for hint in endpoint.use_when], spelled, range(len(endpoint.tools))),
+        8: _weigh(8, [(endpoint.description, 1.0)], spelled, range(len(endpoint.tools))),
+    }
+    docs, rows, ids = [], [], {}
+    for position, tool in enumerate(endpoint.tools):
+        doc = _document(endpoint, tool, names, tuple(hints.get(tool.name, ())))
+        docs.append(doc)
+        texts = {
+            0: [(doc.fragment, 1.0), (doc.phrase if len(doc.name_terms) > 1 else "", 0.5)],
+            1: [(doc.title, 1.0)],
+            2: [(tool.description, 1.0)],
+            3: list(_parameters(tool.input_schema)),
+            4: [(hint, 1.0) for hint in doc.hints],
+        }
+        own = {field: _weigh(field, given, spelled, (position,)) for field, given in texts.items()}
+        found: dict[str, list[float]] = {}
+        for field, weighed in {**own, **shared}.items():
+            for term, weight in weighed.items():
+                found.setdefault(term, [0.0] * len(FIELDS))[field] = weight
+        rows.extend((ids.setdefault(term, len(ids)), position, weights) for term, weights in found.items())
+    return Part(
+        endpoint=endpoint,
+        docs=tuple(docs),
+        vocabulary=tuple(ids),
+        terms=np.fromiter((row[0] for row in rows), np.int32, len(rows)),
+        tools=np.fromiter((row[1] for row in rows), np.int32, len(rows)),
+        weights=np.array([row[2] for row in rows], np.float32).reshape(len(rows), len(FIELDS)),
+        spelled={word: (term, tuple(sorted(tools))) for word, (term, tools) in spelled.items()},
+    )
+
+
+def _weigh(
+    field: int,
+    texts: Sequence[tuple[str, float]],
+    spelled: dict[str, tuple[str, set[int]]],
+    tools: Sequence[int],
+) -> dict[str, float]:
+    """Term -> its length-normalised, capped and weighted frequency in one field."""
+    counts: dict[str, float] = {}
+    length = 0.0
+    for text, factor in texts:
+        for word, term in terms(text[:TEXT_LIMIT]):
+            if word in ENGLISH and field != NAME:
+                continue
+            counts[term] = counts.get(term, 0.0) + factor
+            length += factor
+            spelled.setdefault(word, (term, set()))[1].update(tools)
+    rule = FIELDS[field]
+    norm = 1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
+    return {term: rule.weight * min(count, REPEATS) / norm for term, count in counts.items()}
+
+
+def _parameters(schema: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, float]]:
+    """Names and descriptions of the inputs, nested objects and lists included as far as anyone reads them."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return
+    for name, definition in properties.items():
+        yield str(name), 1.0
+        if isinstance(definition, Mapping):
+            if isinstance(description := definition.get("description"), str):
+                yield description, 0.5
+            if depth < 2:
+                yield from _parameters(definition, depth + 1)
+                if isinstance(items := definition.get("items"), Mapping):
+                    yield from _parameters(items, depth + 1)
+
+
+def _document(endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple[str, ...]) -> ToolDoc:
+    fragment = names.fragments[tool.name]
+    annotated = tool.annotations.get("title")
+    title = tool.title or (annotated if isinstance(annotated, str) else "")
+    traits = describe_traits(tool)
+    own = [fragment, title, tool.description, list(hints), tool.input_schema]
+    shared = [endpoint.description, list(endpoint.tags), list(endpoint.use_when)]
+    known = [names.public(tool.name), tool.name, traits.category, traits.risk, traits.effect]
+    return ToolDoc(
+        endpoint=endpoint,
+        tool=tool,
+        wire=tool.name,
+        fragment=fragment,
+        public=names.public(tool.name),
+        title=title,
+        hints=hints,
+        traits=traits,
+        digest=_digest([own, shared, known]),
+        phrase=joined(fragment),
+        twin=_digest(own),
+        name_terms=_name_terms(fragment),
+    )
+
+
+def _name_terms(fragment: str) -> frozenset[str]:
+    parts = [part for word in words(fold(fragment)) for part in word.parts]
+    return frozenset(stem(part) for part in parts if len(part) > 1 and not part.isdecimal()) or frozenset({joined(fragment)})
+
+
+def _digest(value: Any) -> bytes:
+    """Of a JSON text, so that no boundary between texts can be moved without being seen."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(errors="replace")).digest()
+
+
+class Index:
+    """All parts as one set of postings: for each term, which tools hold it and how strongly, field by field."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = tuple(parts)
+        self.docs = tuple(doc for part in parts for doc in part.docs)
+        self.first_doc = dict(zip((part.endpoint.name for part in parts), _offsets(parts), strict=True))
+        self.endpoint_of = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.docs) for part in parts])
+        ids: dict[str, int] = {}
+        places = [np.fromiter((ids.setdefault(term, len(ids)) for term in part.vocabulary), np.int32, len(part.vocabulary)) for part in parts]
+        self.term_ids = ids
+        terms_ = _joined([place[part.terms] for place, part in zip(places, parts, strict=True)], np.int32)
+        docs = _joined([part.tools + first for part, first in zip(parts, _offsets(parts), strict=True)], np.int32)
+        order = np.lexsort((docs, terms_))
+        self.terms = terms_[order]
+        self.tools = docs[order].astype(np.intp)
+        stacked = [part.weights for part in parts] or [np.zeros((0, len(FIELDS)), np.float32)]
+        self.weights = np.concatenate(stacked)[order]
+        self.total = self.weights.sum(axis=1, dtype=np.float64)
+        self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
+        self.own = self.weights[:, OWN].any(axis=1)
+        self.in_name = self.weights[:, NAME] > 0
+        self.by_name = np.argsort(np.argsort([doc.public for doc in self.docs])) if self.docs else np.zeros(0, np.intp)
+
+    def postings(self, term: int) -> slice:
+        return slice(int(self.starts[term]), int(self.starts[term + 1]))
+
+    @cached_property
+    def name_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """(tool, term) of every word of every tool's name, the joined spelling left out."""
+        pairs = [(place, self.term_ids[term]) for place, doc in enumerate(self.docs) for term in doc.name_terms if term in self.term_ids]
+        columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
+        return columns[:, 0], columns[:, 1]
+
+    @cached_property
+    def spelled(self) -> dict[str, tuple[int, list[int]]]:
+        """Written word -> its term and the tools that hold it; needed for mistyped and shortened words only."""
+        found: dict[str, tuple[int, list[int]]] = {}
+        for part in self.parts:
+            first = self.first_doc[part.endpoint.name]
+            for word, (term, tools) in part.spelled.items():
+                found.setdefault(word, (self.term_ids[term], []))[1].extend(first + tool for tool in tools)
+        return found
+
+    @cached_property
+    def spelled_in_order(self) -> list[str]:
+        return sorted(self.spelled)
+
+    @cached_property
+    def spelled_like(self) -> dict[tuple[str, int], list[str]]:
+        """Written words by first letter and length: where a mistyped word looks for its neighbours."""
+        found: dict[tuple[str, int], list[str]] = {}
+        for word in self.spelled_in_order:
+            if len(word) >= 5 and word.isascii() and word.isalpha():
+                found.setdefault((word[0], len(word)), []).append(word)
+        return found
+
+
+def _offsets(parts: Sequence[Part]) -> list[int]:
+    offsets, total = [], 0
+    for part in parts:
+        offsets.append(total)
+        total += len(part.docs)
+    return offsets
+
+
+def _joined(arrays: list[Ints], kind: Any) -> npt.NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.zeros(0, kind)

@@ -1,0 +1,155 @@
+"""From a term of a request to the terms of the catalog that it may stand for, nearest first.
+
+The word itself; two words that others write as one, or the other way round; words of the same class; and, only where the
+catalog knows none of these, words that it begins or that differ in one letter. Only words that some tool in sight holds
+are found, so a scope's vocabulary is its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from routing.engine.concepts import classes, spoken_words
+from routing.engine.query import QueryTerm
+from routing.engine.scope import View
+from routing.engine.text import is_unspaced, spanish_stem, stem
+
+EXACT = 1.0
+SPLIT = 0.9
+SYNONYM = 0.6
+SYNONYM_BESIDE_EXACT = 0.4  # the catalog uses the asked word itself, elsewhere
+PREFIX = 0.55
+TYPO = 0.7
+SHORTEST_PREFIX = 5
+SHORTEST_TYPO = 5
+MOST_SYNONYMS = 16
+MOST_GUESSES = 24  # unknown words of one request that are guessed at
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    term: int
+    quality: float
+    match: str  # stem | split | synonym | prefix | typo
+
+
+def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[list[Variant]]:
+    """For each term of a request, each catalog term it may stand for, once and at its best."""
+    guesses = MOST_GUESSES
+    together = _written_together(view, terms)
+    found: list[list[Variant]] = []
+    for term in terms:
+        options = [*_itself(view, term), *together.get(term.term, ())]
+        options.extend(_synonyms(view, term.term, language, SYNONYM_BESIDE_EXACT if options else SYNONYM))
+        if not options and term.kind == "word" and guesses:
+            guesses -= 1
+            options.extend(_guesses(view, term.text, language))
+        found.append(_best(options))
+    return found
+
+
+def _best(options: Sequence[Variant]) -> list[Variant]:
+    best: dict[int, Variant] = {}
+    for one in options:
+        if one.term not in best or one.quality > best[one.term].quality:
+            best[one.term] = one
+    return sorted(best.values(), key=lambda one: -one.quality)
+
+
+def _itself(view: View, term: QueryTerm) -> Iterator[Variant]:
+    number = view.term(term.term)
+    if number is not None:
+        yield Variant(number, EXACT, "stem")
+    if any(character.isdigit() for character in term.text):  # base64 meets base_64 and base
+        letters = max("".join(c if c.isalpha() else " " for c in term.text).split(), key=len, default="")
+        if len(letters) > 2 and (number := view.term(stem(letters))) is not None:
+            yield Variant(number, SPLIT if letters != term.term else EXACT, "split")
+
+
+def _written_together(view: View, terms: Sequence[QueryTerm]) -> dict[str, list[Variant]]:
+    """`web page` also asks for `webpage`: both words then stand for the whole."""
+    found: dict[str, list[Variant]] = {}
+    by_text = {term.text: term for term in terms}
+    for term in terms:
+        before = by_text.get(term.follows)
+        if before is None or not (whole := before.text + term.text).isalpha():
+            continue
+        number = view.term(stem(whole))
+        number = view.term(whole) if number is None else number
+        if number is not None:
+            for one in (before, term):
+                found.setdefault(one.term, []).append(Variant(number, SPLIT, "split"))
+    return found
+
+
+def _synonyms(view: View, term: str, language: str, quality: float, match: str = "synonym") -> Iterator[Variant]:
+    known = classes()
+    others = known.get(term) or (known.get(spanish_stem(term), ()) if language in ("spanish", "english") else ())
+    numbers = (view.term(other) for other in others)
+    for number in [number for number in numbers if number is not None][:MOST_SYNONYMS]:
+        yield Variant(number, quality, match)
+
+
+def _guesses(view: View, word: str, language: str) -> Iterator[Variant]:
+    if not word.isascii() or not word.isalpha() or stem(word) in classes() or is_unspaced(word):
+        return  # a word of a class is spelled right
+    whole = list(_split_in_two(view, word))
+    if whole:
+        yield from whole
+        return
+    near = list(_mistyped(view, word))
+    yield from near
+    if not near:
+        yield from _shortened(view, word)
+    for spoken in spoken_words():
+        if spoken[0] == word[0] and len(spoken) >= SHORTEST_TYPO and one_edit_apart(word, spoken):
+            if (number := view.term(stem(spoken))) is not None:
+                yield Variant(number, TYPO, "typo")
+            yield from _synonyms(view, stem(spoken), language, SYNONYM * TYPO, "typo")
+
+
+def _split_in_two(view: View, word: str) -> Iterator[Variant]:
+    """`sendemail` stands for both of its halves, where both are known."""
+    for cut in range(3, len(word) - 2):
+        first, second = view.term(stem(word[:cut])), view.term(stem(word[cut:]))
+        if first is not None and second is not None:
+            yield Variant(first, SPLIT, "split")
+            yield Variant(second, SPLIT, "split")
+            return
+
+
+def _mistyped(view: View, word: str) -> Iterator[Variant]:
+    if len(word) < SHORTEST_TYPO:
+        return
+    for length in (len(word), len(word) + 1, len(word) - 1):
+        for other in view.index.spelled_like.get((word[0], length), ()):
+            if one_edit_apart(word, other) and (number := view.holds(other)) is not None:
+                yield Variant(number, TYPO, "typo")
+
+
+def _shortened(view: View, word: str) -> Iterator[Variant]:
+    """Words that this one begins, and long words that begin this one."""
+    if len(word) < SHORTEST_PREFIX:
+        return
+    ordered = view.index.spelled_in_order
+    place = bisect_left(ordered, word)
+    while place < len(ordered) and ordered[place].startswith(word):
+        if (number := view.holds(ordered[place])) is not None:
+            yield Variant(number, PREFIX, "prefix")
+        place += 1
+    for cut in range(max(SHORTEST_PREFIX, len(word) - 4), len(word)):
+        if word[:cut] in view.index.spelled and (number := view.holds(word[:cut])) is not None:
+            yield Variant(number, PREFIX * 0.8, "prefix")
+
+
+def one_edit_apart(one: str, other: str) -> bool:
+    """One letter changed, missing, too many, or two neighbours swapped."""
+    if abs(len(one) - len(other)) > 1:
+        return False
+    place = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    a, b = one[place:], other[place:]
+    if len(one) == len(other):
+        return a[1:] == b[1:] or a[:2] == b[1::-1] and a[2:] == b[2:]
+    return a[1:] == b if len(a) > len(b) else a == b[1:]

@@ -1,0 +1,201 @@
+"""Judge a ranking: may it be followed, must it be compared, or does nothing fit?
+
+Two probabilities are estimated, each by a logistic function with hand-set weights over shares that mean the same in
+every catalog: never a raw score, never the size of the catalog. `match_probability` asks whether any tool in scope fits;
+`probability` asks, on top of that, whether the first one is the right one. Rules that no number may overrule follow as
+guards: ties, twins, an erasing tool on one incidental word, a better tool that is away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from routing.engine.scoring import DIGITS, Candidate, Ranking, is_guarded
+
+CONFIDENT, AMBIGUOUS, NO_MATCH = "confident", "ambiguous", "no_match"
+
+HIGH_COVERAGE = 0.6
+HIGH_PROBABILITY = 0.88
+CLOSE_MARGIN = 0.08  # a lead below this share of the score is a close one
+WEAK_COVERAGE = 0.3
+LOW_FRACTION = 0.25
+
+# Chance that some tool fits: intercept, then what speaks for it.
+MATCH = {"intercept": -2.6, "coverage": 3.2, "name_coverage": 1.6, "terms": 1.6, "density": 1.2, "head_missed": -0.8, "fault": -1.2}
+# Chance that the first is the right one, given that some tool fits.
+RIGHT = {"intercept": -0.9, "margin": 5.5, "coverage": 1.2, "name_coverage": 1.4, "terms": 0.6, "density": 0.4, "head_missed": -1.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    confident_at: float = 0.8
+    match_at: float = 0.5
+    min_gap: float = 0.0
+    risk_at: Mapping[str, float]
+
+    @classmethod
+    def of(cls, resolver: Mapping[str, Any]) -> Thresholds:
+        """From a policy's resolver block, defaults filled in."""
+        return cls(
+            confident_at=float(resolver["confident_at"]),
+            match_at=float(resolver["match_at"]),
+            min_gap=float(resolver["min_gap"]),
+            risk_at=dict(resolver["risk_at"] or {}),
+        )
+
+    def bar(self, effect: str) -> float:
+        """The probability from which on a tool of this effect is recommended with confidence."""
+        return max(self.confident_at, float(self.risk_at.get(effect, 0.0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    status: str
+    confidence: str  # high | medium | low | none
+    reasons: tuple[str, ...]
+    probability: float
+    match_probability: float
+    matched_fraction: float = 0.0
+    gap: float = 0.0
+
+    @property
+    def ambiguous(self) -> bool:
+        return self.status == AMBIGUOUS
+
+
+def judge(ranking: Ranking, thresholds: Thresholds) -> Verdict:
+    """Status, confidence and reasons for a ranking. Thresholds meet the unrounded probabilities."""
+    nothing = _no_request(ranking)
+    first = ranking.candidates[0] if ranking.candidates else None
+    if nothing and (first is None or "not_a_request" not in nothing):
+        return _none(nothing, 0.0, 0.0)
+    match, right = probabilities(ranking)
+    missing = _absent_best(ranking)
+    if nothing:  # small talk: what it happens to touch is listed by `explain`, and counts for next to nothing
+        return _none(nothing, 0.02 * right, 0.02 * match)
+    assert first is not None
+    if match < thresholds.match_at:
+        return _none((*_weaknesses(ranking, first), *missing, "low_probability"), right, match)
+    guards = _guards(ranking, thresholds)
+    fraction = len(first.matched) / ranking.total
+    gap = _gap(ranking)
+    single = ("single_candidate",) if ranking.count == 1 else ()
+    weak = _weaknesses(ranking, first)
+    low = right < thresholds.bar(first.doc.traits.effect)
+    if guards or missing or low:
+        reasons = (*single, *guards, *weak, *missing, *(("negated_action",) if ranking.request.negated and first.forbidden else ()))
+        if low and not guards and not weak and not missing:
+            reasons = (*reasons, "low_probability")
+        return Verdict(
+            status=AMBIGUOUS, confidence="low", reasons=_once(reasons), probability=right, match_probability=match,
+            matched_fraction=fraction, gap=gap,
+        )  # fmt: skip
+    high = fraction >= HIGH_COVERAGE and right >= HIGH_PROBABILITY
+    return Verdict(
+        status=CONFIDENT, confidence="high" if high else "medium",
+        reasons=(*single, "strong_coverage_and_margin" if high else "clear_margin"),
+        probability=right, match_probability=match, matched_fraction=fraction, gap=gap,
+    )  # fmt: skip
+
+
+def probabilities(ranking: Ranking) -> tuple[float, float]:
+    """(some tool fits, the first one is right), both unrounded, the second never above the first."""
+    if not ranking.candidates:
+        return 0.0, 0.0
+    found = features(ranking)
+    match = _logistic(MATCH, found)
+    return match, match * _logistic(RIGHT, found)
+
+
+def features(ranking: Ranking) -> dict[str, float]:
+    """Shares of one ranking, each 0..1, that mean the same whatever the catalog."""
+    first = ranking.candidates[0]
+    return {
+        "margin": _margin(ranking),
+        "coverage": first.coverage,
+        "name_coverage": first.name_coverage,
+        "terms": min(len([term for term in first.matched if term.kind == "word" and term.weight >= 0.5]), 4) / 4,
+        "density": first.density,
+        "head_missed": float(first.head_missed),
+        "fault": float(ranking.request.fault),
+    }
+
+
+def shares(ranking: Ranking, verdict: Verdict) -> list[float]:
+    """A probability for every candidate: the first has the verdict's, the rest of `match_probability` goes by score."""
+    if not ranking.candidates:
+        return []
+    best = ranking.candidates[0].score
+    weights = [(candidate.score / best) ** 4 for candidate in ranking.candidates[1:]]
+    rest = max(verdict.match_probability - verdict.probability, 0.0)
+    total = sum(weights) + 0.25  # someone further down may be meant
+    return [verdict.probability, *(min(rest * weight / total, verdict.probability) for weight in weights)]
+
+
+def _logistic(weights: Mapping[str, float], found: Mapping[str, float]) -> float:
+    total = weights["intercept"] + sum(weight * found[name] for name, weight in weights.items() if name != "intercept")
+    return 1 / (1 + math.exp(-total))
+
+
+def _no_request(ranking: Ranking) -> tuple[str, ...]:
+    if ranking.request.small_talk:
+        return ("not_a_request",)
+    if not ranking.total:
+        return ("negated_action",) if ranking.request.negated else ("query_too_generic",)
+    return () if ranking.candidates else (*_absent_best(ranking), "no_lexical_overlap")
+
+
+def _none(reasons: tuple[str, ...], right: float, match: float) -> Verdict:
+    return Verdict(status=NO_MATCH, confidence="none", reasons=_once(reasons), probability=right, match_probability=match)
+
+
+def _weaknesses(ranking: Ranking, first: Candidate) -> tuple[str, ...]:
+    weak = first.coverage < WEAK_COVERAGE or first.head_missed or ranking.total >= 4 and len(first.matched) < 2
+    low = ranking.total >= 8 and len(first.matched) / ranking.total < LOW_FRACTION
+    return (*(("weak_coverage",) if weak else ()), *(("low_matched_fraction",) if low else ()))
+
+
+def _gap(ranking: Ranking) -> float:
+    first, *others = ranking.candidates
+    return round(first.score - others[0].score, DIGITS) if others else first.score
+
+
+def _margin(ranking: Ranking) -> float:
+    first = ranking.candidates[0]
+    return min(max(_gap(ranking) / first.score, 0.0), 1.0) if first.score else 0.0
+
+
+def _guards(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:
+    """What forbids confidence, whatever the numbers say."""
+    first = ranking.candidates[0]
+    found: list[str] = []
+    second = ranking.candidates[1] if len(ranking.candidates) > 1 else None
+    if second is not None:
+        gap = _gap(ranking)
+        if gap == 0:
+            found.append("score_tie")
+        elif gap < thresholds.min_gap or _margin(ranking) < CLOSE_MARGIN:
+            found.append("close_scores")
+        if first.doc.twin == second.doc.twin and _margin(ranking) < 2 * CLOSE_MARGIN:
+            found.append("functional_twins")
+    words = [term for term in first.matched if term.kind == "word"]
+    if is_guarded(first.doc) and len(words) < 2 and not first.exact_name:
+        found.append("effect_guard")
+    if first.forbidden:
+        found.append("negated_action")
+    return tuple(found)
+
+
+def _absent_best(ranking: Ranking) -> tuple[str, ...]:
+    """A tool that is off or away and would have come first."""
+    if not ranking.absent:
+        return ()
+    present = ranking.candidates[0].score if ranking.candidates else 0.0
+    return ("best_candidate_unavailable",) if ranking.absent[0].score > present else ()
+
+
+def _once(reasons: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(reasons))

@@ -1,0 +1,304 @@
+"""A request read into terms: what is asked for, what is only mentioned, and what is no request at all.
+
+Values inside a request (addresses, paths, file names, code, ids) are masked first: they count, lightly, as their kind.
+The labels of an assembled activity, function words and small talk weigh nothing. A word after "do not" is kept apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from routing.engine import vocabulary as say
+from routing.engine.activity import LABEL, LABELS
+from routing.engine.text import Word, fold, is_particle, is_unspaced, stem, words
+
+_EXTENSIONS = (
+    "py|js|ts|tsx|jsx|go|rs|rb|java|c|h|cpp|cs|php|sh|sql|html|css|json|yaml|yml|toml|xml|md|txt|csv|tsv|log|ini|cfg|lock"
+    "|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|webp|mp3|wav|mp4|mov|mkv|webm|zip|tar|gz|parquet|ipynb|exe"
+)
+_LITERALS: tuple[tuple[str, str], ...] = (
+    ("code", r"```.*?(?:```|$)|`[^`\n]+`"),
+    ("url", r"(?:https?|ftp|wss?|s3|file)://[^\s<>\"'）」]+|\bwww\.[^\s<>\"']+"),
+    ("email", r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    ("path", r"(?<![\w.])[A-Za-z]:\\[^\s\"']+|(?<![\w/:])(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]+/?|(?<![\w/])(?:[\w.@-]+/){2,}[\w.@-]+"),
+    ("file", rf"(?<![\w/])(?:[\w-]+/)*[\w.-]*\w\.(?P<ext>{_EXTENSIONS})\b(?!\.\w)"),
+    ("url", r"\b(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|ai|edu|gov|co|uk|de|fr|es|info|app)(?:/[^\s\"']*)?\b"),
+    ("code", r"\b\w+\((?:[^()\s]*|\w+=[^()]*)\)|<[^<>\n]{1,80}>|\{[^{}\n]*[:\"][^{}\n]*\}"),
+    ("selector", r"(?<!\w)[#@][A-Za-z_][\w-]*"),
+    ("id", r"\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{9,}\b|\b(?=[a-zA-Z_-]*[0-9])(?=[0-9_-]*[a-zA-Z])[\w-]{14,}\b|\b[0-9a-f]{12,}\b"),
+    ("number", r"(?<![\w])[-+]?[0-9]+(?:[.,:/][0-9]+)*%?(?![\w])"),
+)
+_LITERAL = re.compile("|".join(f"(?P<k{place}>{pattern})" for place, (_, pattern) in enumerate(_LITERALS)), re.DOTALL)
+# The word that a value counts as, and how much: a value says what is at hand, not what to do with it.
+_KINDS = {"url": 0.4, "email": 0.3, "path": 0.4, "file": 0.4, "code": 0.2, "selector": 0.0, "id": 0.0, "number": 0.0}
+_EXTENSION_WEIGHT = 0.3
+
+_QUOTED = re.compile(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|(?<!\w)'[^'\n]{1,200}'(?!\w)|«[^»\n]{1,200}»")
+_BREAK = re.compile(r"[.,;:!?()\n—]|\s-\s")
+_SENTENCE_END = re.compile(r"[.!?\n;]")
+_DETERMINERS = frozenset("the a an this that these those my our your his her its their some any el la los las un una".split())
+
+HEAD = 1.25
+QUOTED = 0.5
+LIGHT = 0.35
+ATTRIBUTE = 0.5  # "the fetched page": the page is meant, not the fetching
+FAULT = 0.5  # "why does the delete button fail": a word under discussion
+PARTICLE = 0.15
+CHARACTER_PAIR = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryTerm:
+    """One term of a request. `text` is how it was written; `weight` how much it may count."""
+
+    term: str
+    text: str
+    kind: str  # word | literal | label | stop | negated
+    weight: float
+    head: bool = False  # the word that says what to do
+    proper: bool = False  # a name in the middle of a sentence: rather a value than a wish
+    follows: str = ""  # the word directly before, for words that others write as one
+
+    @property
+    def counts(self) -> bool:
+        return self.weight > 0 and self.kind in ("word", "literal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    terms: tuple[QueryTerm, ...]
+    phrase: str  # all its content words in a row
+    small_talk: bool = False
+    fault: bool = False  # asks why something is so
+    language: str = "english"
+
+    @property
+    def content(self) -> tuple[QueryTerm, ...]:
+        return tuple(term for term in self.terms if term.counts)
+
+    @property
+    def negated(self) -> frozenset[str]:
+        return frozenset(term.term for term in self.terms if term.kind == "negated")
+
+
+@dataclass(slots=True)
+class _Spoken:
+    """A word with what its surroundings say about it, while a text is being read."""
+
+    word: Word
+    factor: float = 1.0
+    kind: str = "word"
+    head: bool = False
+    proper: bool = False
+    opens: bool = False  # first of a sentence
+    breaks: bool = False  # something separates it from the word before
+    follows: str = ""
+
+
+def read_request(query: str) -> Request:
+    """The one way from a text to its terms."""
+    text = fold(query)
+    masked, literals = _mask(text)
+    spoken = _spoken(masked)
+    stops = say.function_words([one.word.text for one in spoken])
+    fault = _opens_with(spoken, say.FAULT_QUESTION)
+    _mark_negation(spoken, stops)
+    _mark_attributes(spoken, stops)
+    _mark_heads(spoken, stops)
+    terms = [term for one in spoken for term in _terms(one, stops, FAULT if fault else 1.0)]
+    found = _once([*terms, *literals])
+    return Request(
+        terms=tuple(found),
+        phrase="".join(one.word.text for one in spoken if one.kind == "word" and one.word.text not in stops),
+        small_talk=_is_small_talk(spoken, [term for term in found if term.counts], stops),
+        fault=fault,
+        language=say.language_of([one.word.text for one in spoken]),
+    )
+
+
+def _mask(text: str) -> tuple[str, list[QueryTerm]]:
+    """The text with every value blanked out, and a term for the kind of each."""
+    found: list[QueryTerm] = []
+
+    def blank(match: re.Match[str]) -> str:
+        kind = _LITERALS[int((match.lastgroup or "k0")[1:])][0] if match.lastgroup != "ext" else "file"
+        found.append(QueryTerm(term=kind, text=match.group()[:80], kind="literal", weight=_KINDS[kind]))
+        if extension := match.group("ext"):
+            found.append(QueryTerm(term=stem(extension.lower()), text=extension.lower(), kind="literal", weight=_EXTENSION_WEIGHT))
+        return " " * len(match.group())
+
+    return _LITERAL.sub(blank, text), found
+
+
+def _spoken(text: str) -> list[_Spoken]:
+    labels = [(match.start(1), match.end(1), match.end(), match.group(1).lower()) for match in LABEL.finditer(text)]
+    quotes = [match.span() for match in _QUOTED.finditer(text)]
+    strongest = max((LABELS[label] for *_, label in labels), default=1.0)
+    found: list[_Spoken] = []
+    end = 0
+    for word in words(text):
+        between = text[end : word.start]
+        one = _Spoken(word, breaks=bool(_BREAK.search(between)), opens=not found or bool(_SENTENCE_END.search(between)))
+        part = next((entry for entry in reversed(labels) if entry[0] <= word.start), None)
+        if part is not None:
+            one.factor = LABELS[part[3]] / strongest
+            one.kind = "label" if word.start < part[1] else "word"
+            one.opens = one.opens or bool(found) and found[-1].kind == "label"
+        if any(start < word.start < stop for start, stop in quotes):
+            one.factor *= QUOTED
+        one.proper = not one.opens and text[word.start].isupper()
+        one.follows = found[-1].word.text if found and not one.breaks else ""
+        found.append(one)
+        end = word.end
+    if found and sum(one.proper for one in found) > len(found) / 2:  # A Text In Title Case Names Nothing
+        for one in found:
+            one.proper = False
+    return found
+
+
+def _opens_with(spoken: Sequence[_Spoken], openers: frozenset[str]) -> bool:
+    return bool(spoken) and spoken[0].word.text in openers
+
+
+def _mark_negation(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
+    texts = [one.word.text for one in spoken]
+    place = 0
+    while place < len(spoken):
+        if any(_stands(texts, place, phrase) for phrase in say.AFFIRMED):
+            place += 2
+            continue
+        prohibition = next((phrase for phrase in say.PROHIBITIONS if _stands(texts, place, phrase)), None)
+        fault = None if prohibition else next((phrase for phrase in say.FAULTS if _stands(texts, place, phrase)), None)
+        if prohibition:
+            _negate(spoken, place + len(prohibition), stops)
+        elif fault:
+            _weaken(spoken, place + len(fault), stops)
+        place += len(prohibition or fault or (0,))
+
+
+def _stands(texts: Sequence[str], place: int, phrase: tuple[str, ...]) -> bool:
+    return tuple(texts[place : place + len(phrase)]) == phrase
+
+
+def _after(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> int | None:
+    """The first content word from here on within the same clause."""
+    for here in range(place, min(place + 4, len(spoken))):
+        if here > place and spoken[here].breaks:
+            return None
+        if spoken[here].word.text not in stops:
+            return here
+    return None
+
+
+def _negate(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> None:
+    here = _after(spoken, place, stops)
+    if here is None:
+        return
+    spoken[here].kind = "negated"
+    if here + 1 < len(spoken) and spoken[here + 1].word.text in say.JOINS_NEGATION:
+        _negate(spoken, here + 2, stops)
+
+
+def _weaken(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> None:
+    here = _after(spoken, place, stops)
+    if here is not None:
+        spoken[here].factor *= FAULT
+
+
+def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
+    for before, one, following in zip(spoken, spoken[1:], spoken[2:], strict=False):
+        if before.word.text in _DETERMINERS and one.word.text.endswith("ed") and following.word.text not in stops and not following.breaks:
+            one.factor *= ATTRIBUTE
+
+
+def _mark_heads(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
+    """The first content word of a sentence that opens like an order or a wish says what to do."""
+    waiting = False
+    for one in spoken:
+        if one.opens:
+            waiting = True
+        text = one.word.text
+        if one.kind == "label" or not waiting or text in say.SMALL_TALK:
+            continue
+        if text in stops or text in say.LIGHT:
+            waiting = text in say.POLITE
+        else:
+            one.head = waiting and one.kind == "word" and one.factor >= 0.7 and not is_unspaced(one.word.parts[0])
+            waiting = False
+
+
+def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[QueryTerm]:
+    text = one.word.text
+    if one.kind == "label":
+        yield QueryTerm(term=stem(text), text=text, kind="label", weight=0.0)
+        return
+    if text in stops or text in say.SMALL_TALK:
+        yield QueryTerm(term=stem(text), text=text, kind="stop", weight=0.0)
+        return
+    for place, part in enumerate(_meaningful(one.word)):
+        weight = 0.0 if one.kind == "negated" else factor * one.factor * _weight(part)
+        if one.head:
+            weight *= HEAD
+        yield QueryTerm(
+            term=stem(part), text=part, kind=one.kind, weight=weight, head=one.head and place == 0, proper=one.proper,
+            follows=one.follows if place == 0 else "",
+        )  # fmt: skip
+
+
+def _meaningful(word: Word) -> list[str]:
+    """The parts of a word that can name something. Letters with digits stay one ("base64", "mp3")."""
+    if len(word.parts) > 1 and any(part.isdecimal() for part in word.parts):
+        return [word.text] if any(len(part) > 1 and not part.isdecimal() for part in word.parts) or len(word.text) == 2 else []
+    return [part for part in word.parts if len(part) > 1 and not part.isdecimal() or is_unspaced(part)]
+
+
+def _weight(part: str) -> float:
+    if is_unspaced(part):
+        return PARTICLE if is_particle(part) else CHARACTER_PAIR
+    return LIGHT if part in say.LIGHT else 1.0
+
+
+def _once(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
+    """Each term once: where it counts most, and never as negated when it is also asked for."""
+    found: dict[str, QueryTerm] = {}
+    for term in terms:
+        known = found.get(term.term)
+        if known is None:
+            found[term.term] = term
+        elif term.counts and term.weight > known.weight:
+            found[term.term] = replace(term, head=term.head or known.head)
+        elif term.kind == "negated" and not known.counts:
+            found[term.term] = term
+    return list(found.values())
+
+
+def _is_small_talk(spoken: Sequence[_Spoken], content: Sequence[QueryTerm], stops: frozenset[str]) -> bool:
+    """Greetings, thanks, praise, opinions and bare go-aheads: talk, with nothing asked for."""
+    texts = [one.word.text for one in spoken]
+    talk = say.SMALL_TALK | say.GO_AHEAD | say.PRAISE
+    if not texts:
+        return False
+    if all(text in talk or text in stops for text in texts):
+        return any(text in talk for text in texts)
+    if say.REQUEST_MARKERS & set(texts) or any(term.kind == "literal" for term in content):
+        return False
+    return _is_praise(texts, content) or _is_opinion(texts)
+
+
+def _is_praise(texts: Sequence[str], content: Sequence[QueryTerm]) -> bool:
+    opening = [text for text in texts if text not in ("that", "this", "it", "s", "is", "was", "what", "a", "an", "very", "so", "really", "such", "the")]
+    while opening and opening[0] in say.SMALL_TALK - say.PRAISE:
+        opening = opening[1:]
+    others = [term for term in content if term.text not in say.PRAISE | say.GO_AHEAD]
+    if not opening or opening[0] not in say.PRAISE or len(others) > 1:
+        return False
+    # "good restaurants" is a terse request; praise names what was just said, or comes with thanks.
+    return any(term.text in say.DISCOURSE for term in others) or bool(say.SMALL_TALK & set(texts))
+
+
+def _is_opinion(texts: Sequence[str]) -> bool:
+    rest = [text for text in texts if text not in say.SMALL_TALK and text not in ("really", "just", "do", "also", "so")]
+    return len(rest) > 1 and rest[0] in ("i", "we") and rest[1] in say.OPINION
+

@@ -1,0 +1,265 @@
+"""The one front door: a request and a catalog in, an answer of the resolve contract out.
+
+Reading, ranking and judging happen elsewhere (`query`, `scoring`, `policy`); this module asks them in order and says
+what they found in the shape that harnesses know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from routing.engine import summary
+from routing.engine.catalog import Catalog
+from routing.engine.explain import explanation
+from routing.engine.index import ToolDoc
+from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
+from routing.engine.query import read_request
+from routing.engine.scoring import Candidate, Ranking, rank_view
+
+CONTRACT_VERSION = 1
+MAX_QUERY_BYTES = 2048
+DEFAULT_HITS, MOST_HITS = 5, 10
+DEFAULT_SEARCH_HITS, MOST_SEARCH_HITS = 20, 100
+KEPT_CANDIDATES = 10
+EXPLAINED_CANDIDATES = 20
+PROBABILITY_DIGITS = 4
+
+HINTS = {
+    "ambiguous": "Several tools may be meant, so run none of them yet: compare the alternatives, search, or ask, and describe the one you choose.",
+    "describe": "This tool has more inputs than are listed here: describe it before you fill in its arguments.",
+    "ready": "Fill in the argument template and call the tool by server and tool, or by its combined name.",
+    "no_match": "No tool in scope fits this request. Say it in other words, search the tools, or add a use_when hint to the tool that should have been found.",
+    "generic": "This text asks for nothing that a tool could do. Say what should happen, and to what.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """One candidate as services keep it: names and numbers, never words of the request."""
+
+    endpoint: str
+    wire: str
+    public: str
+    score: float
+    fields: dict[str, float]
+    probability: float
+    available: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    answer: dict[str, Any]
+    candidates: tuple[Ranked, ...] = ()
+    thresholds: Mapping[str, float] | None = None  # None when nothing was decided
+
+
+def resolve(
+    catalog: Catalog,
+    query: str,
+    *,
+    scope: str = "default",
+    max_hits: int = DEFAULT_HITS,
+    explain: bool = False,
+    tier: str = "auto",
+    encoder: object | None = None,
+    policy: str | None = None,
+) -> dict[str, Any]:
+    """The answer to "which tool for this?". An unknown scope or policy raises KeyError; a query over 2,048 bytes is refused."""
+    return resolve_detailed(
+        catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, encoder=encoder, policy=policy
+    ).answer  # fmt: skip
+
+
+def resolve_detailed(
+    catalog: Catalog,
+    query: str,
+    *,
+    scope: str = "default",
+    max_hits: int = DEFAULT_HITS,
+    explain: bool = False,
+    tier: str = "auto",
+    encoder: object | None = None,
+    policy: str | None = None,
+) -> Resolution:
+    """The answer with what a ledger keeps of it. `tier` and `encoder` are accepted for tiers that this build does not have."""
+    found = catalog.scope(scope)
+    if is_too_long(query):
+        return Resolution(answer=too_long())
+    rules = catalog.policy(policy or found.policy).resolver
+    thresholds = Thresholds.of(rules)
+    limit = _bounded(max_hits, DEFAULT_HITS, MOST_HITS)
+    ranking = rank_view(
+        catalog.view(scope), read_request(query), limit=max(limit + 2, EXPLAINED_CANDIDATES), guard=bool(rules["erasing_never_first_on_tie"])
+    )
+    verdict = judge(ranking, thresholds)
+    answer = _answer(catalog.revision(scope), query, ranking, verdict, limit)
+    if explain:
+        answer["explanation"] = explanation(ranking, verdict, thresholds, most=EXPLAINED_CANDIDATES)
+    return Resolution(
+        answer=answer,
+        candidates=tuple(_ranked(ranking, verdict, KEPT_CANDIDATES)),
+        thresholds={"confident_at": thresholds.confident_at, "match_at": thresholds.match_at, "min_gap": thresholds.min_gap},
+    )
+
+
+def rank(catalog: Catalog, query: str, *, scope: str = "default", limit: int = 24) -> list[Ranked]:
+    """The best candidates of a scope, without a judgement that anyone must follow."""
+    ranking = rank_view(catalog.view(scope), read_request(query), limit=limit)
+    verdict = judge(ranking, Thresholds.of(catalog.policy(catalog.scope(scope).policy).resolver))
+    return _ranked(ranking, verdict, limit, absent=False)
+
+
+def search_tools(catalog: Catalog, query: str, *, scope: str = "default", max_hits: int = DEFAULT_SEARCH_HITS) -> dict[str, Any]:
+    """Browse a scope: what matches, best first; a query without content words lists everything by name."""
+    view = catalog.view(scope)
+    if is_too_long(query):
+        return too_long()
+    limit = _bounded(max_hits, DEFAULT_SEARCH_HITS, MOST_SEARCH_HITS)
+    request = read_request(query)
+    if request.content:
+        ranking = rank_view(view, request, limit=limit)
+        count = ranking.count
+        shown = [summary.alternative(one.doc, score=one.score, matched=_texts(one)) for one in ranking.candidates]
+    else:
+        tools = catalog.tools(scope)
+        count = len(tools)
+        shown = [summary.alternative(doc) for doc in tools[:limit]]
+    matches, byte_limited = summary.within_bytes(shown)
+    return {
+        "contract_version": CONTRACT_VERSION,
+        "catalog_revision": catalog.revision(scope),
+        "query": query,
+        "count": count,
+        "returned": len(matches),
+        "truncated": len(matches) < count,
+        "byte_limited": byte_limited,
+        "matches": matches,
+    }
+
+
+def describe_tool(catalog: Catalog, name: str, *, scope: str = "default") -> dict[str, Any] | None:
+    """Everything a harness may know about one tool, by either spelling; None when the scope does not hold it."""
+    catalog.scope(scope)
+    doc = find_tool(catalog, name, scope=scope)
+    if doc is None:
+        return None
+    return {
+        "contract_version": CONTRACT_VERSION,
+        "catalog_revision": catalog.revision(scope),
+        "server": doc.endpoint.name,
+        "tool": doc.fragment,
+        "downstream": doc.wire,
+        "namespaced": doc.public,
+        "title": doc.title,
+        "description": doc.tool.description,
+        "server_description": doc.endpoint.description,
+        "tags": list(doc.endpoint.tags),
+        "use_when": list(doc.endpoint.use_when),
+        "tool_use_when": list(doc.hints),
+        "input_schema": doc.tool.input_schema,
+        "output_schema": doc.tool.output_schema,
+        "annotations": doc.tool.annotations,
+        "category": doc.traits.category,
+        "risk": doc.traits.risk,
+        "effect": doc.traits.effect,
+        "provenance": dict(doc.traits.provenance),
+        "pinned": catalog.is_pinned(scope, doc),
+        "available": catalog.is_available(doc),
+    }
+
+
+def find_tool(catalog: Catalog, name: str, *, scope: str = "default") -> ToolDoc | None:
+    """The tool of a scope that a name in either spelling means, available or not."""
+    pair = catalog.pair(name)
+    return catalog.tool(*pair) if pair is not None and catalog.permits(scope, *pair) else None
+
+
+def is_too_long(query: str) -> bool:
+    return len(query.encode(errors="surrogatepass")) > MAX_QUERY_BYTES
+
+
+def too_long() -> dict[str, Any]:
+    """The answer to a query over the cap. It never repeats the query."""
+    return {"error": f"query exceeds {MAX_QUERY_BYTES} bytes", "max_query_bytes": MAX_QUERY_BYTES}
+
+
+def _answer(revision: str, query: str, ranking: Ranking, verdict: Verdict, limit: int) -> dict[str, Any]:
+    nothing = verdict.status == NO_MATCH
+    first = None if nothing else ranking.candidates[0]
+    others = () if nothing else ranking.candidates[1 : limit + 1]
+    alternatives, cut = summary.within_bytes(summary.alternative(one.doc, score=one.score, matched=_texts(one)) for one in others)
+    answer: dict[str, Any] = {
+        "contract_version": CONTRACT_VERSION,
+        "catalog_revision": revision,
+        "status": verdict.status,
+        "confidence": verdict.confidence,
+        "reason_codes": list(verdict.reasons),
+    }
+    if first is not None:
+        answer |= {"matched_fraction": verdict.matched_fraction, "score_gap": verdict.gap}
+    answer |= {
+        "query": query,
+        "recommendation": None if first is None else _recommendation(first),
+        "ambiguous": verdict.ambiguous,
+        "alternatives": alternatives,
+    }
+    if first is not None:
+        answer["alternatives_truncated"] = cut or ranking.count - 1 > len(alternatives)
+    return answer | {
+        "hint": _hint(verdict, answer),
+        "probability": round(verdict.probability, PROBABILITY_DIGITS),
+        "match_probability": round(verdict.match_probability, PROBABILITY_DIGITS),
+        "tier": "lexical",
+    }
+
+
+def _recommendation(candidate: Candidate) -> dict[str, Any]:
+    doc = candidate.doc
+    told = summary.match(doc, score=candidate.score, matched=_texts(candidate))
+    given = summary.arguments(doc.tool.input_schema)
+    del told["tags"]
+    return told | {
+        "required_fields": list(given.required),
+        "argument_template": given.template,
+        "argument_template_truncated": given.truncated,
+        "category": doc.traits.category,
+        "risk": doc.traits.risk,
+        "effect": doc.traits.effect,
+    }
+
+
+def _hint(verdict: Verdict, answer: Mapping[str, Any]) -> str:
+    if verdict.status == NO_MATCH:
+        generic = {"query_too_generic", "not_a_request", "negated_action"} & set(verdict.reasons)
+        return HINTS["generic" if generic else "no_match"]
+    if verdict.ambiguous:
+        return HINTS["ambiguous"]
+    return HINTS["describe" if answer["recommendation"]["argument_template_truncated"] else "ready"]
+
+
+def _ranked(ranking: Ranking, verdict: Verdict, most: int, *, absent: bool = True) -> list[Ranked]:
+    """The candidates, those that are away among them where `absent`, best first."""
+    chances = dict(zip((one.place for one in ranking.candidates), shares(ranking, verdict), strict=True))
+    both = sorted([*ranking.candidates, *(ranking.absent if absent else ())], key=lambda one: -one.score)
+    return [
+        Ranked(
+            endpoint=one.doc.endpoint.name,
+            wire=one.doc.wire,
+            public=one.doc.public,
+            score=one.score,
+            fields=ranking.fields(one),
+            probability=round(chances.get(one.place, 0.0), PROBABILITY_DIGITS),
+            available=one.available,
+        )
+        for one in both[:most]
+    ]
+
+
+def _texts(candidate: Candidate) -> list[str]:
+    return [term.text for term in candidate.matched]
+
+
+def _bounded(wanted: int, default: int, most: int) -> int:
+    return default if wanted <= 0 else min(wanted, most)

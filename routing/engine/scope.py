@@ -1,0 +1,123 @@
+"""What a harness may see: permission on exact (endpoint, wire name) pairs, and the view of the index that follows.
+
+A tool is permitted when the list of endpoints and the list of tools both permit it and `deny` does not. A view counts
+the rarity of words among its own tools alone, so that nothing outside a scope can change an answer inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.engine.index import Floats, Index
+from routing.engine.naming import EndpointNames, split_name
+from routing.engine.registry import Registry, Scope
+
+GROUP = "group:"
+Pair = tuple[str, str]
+Mask = npt.NDArray[np.bool_]
+
+# Tools that are imagined beside those in sight: among three tools a word of one of them is no commonplace.
+IMAGINED = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """A scope with its groups opened and its names made exact. None permits all."""
+
+    endpoints: frozenset[str] | None
+    tools: frozenset[Pair] | None
+    denied_endpoints: frozenset[str]
+    denied_tools: frozenset[Pair]
+
+    def permit(self, endpoint: str, wire: str) -> bool:
+        pair = (endpoint, wire)
+        if endpoint in self.denied_endpoints or pair in self.denied_tools:
+            return False
+        return (self.endpoints is None or endpoint in self.endpoints) and (self.tools is None or pair in self.tools)
+
+
+class Names:
+    """Every spelling of every tool of a registry, leading to the one exact pair."""
+
+    __slots__ = ("_endpoints",)
+
+    def __init__(self, registry: Registry) -> None:
+        self._endpoints = {one.name: EndpointNames(one.name, [tool.name for tool in one.tools]) for one in registry.endpoints}
+
+    def pair(self, name: str) -> Pair | None:
+        parts = split_name(name)
+        if parts is None or (names := self._endpoints.get(parts[0])) is None:
+            return None
+        wire = names.wire(parts[1])
+        return None if wire is None else (parts[0], wire)
+
+
+def rules(scope: Scope, groups: Mapping[str, tuple[str, ...]], names: Names) -> Rules:
+    denied_tools, denied_endpoints = set(), set()
+    for name in _opened(scope.deny, groups):
+        pair = names.pair(name)
+        if pair is None:
+            denied_endpoints.add(name)
+        else:
+            denied_tools.add(pair)
+    return Rules(
+        endpoints=None if scope.endpoints is None else frozenset(_opened(scope.endpoints, groups)),
+        tools=None if scope.tools is None else frozenset(pair for name in scope.tools if (pair := names.pair(name))),
+        denied_endpoints=frozenset(denied_endpoints),
+        denied_tools=frozenset(denied_tools),
+    )
+
+
+def _opened(entries: Iterable[str], groups: Mapping[str, tuple[str, ...]]) -> list[str]:
+    found: list[str] = []
+    for entry in entries:
+        found.extend(groups.get(entry.removeprefix(GROUP), ()) if entry.startswith(GROUP) else (entry,))
+    return found
+
+
+class View:
+    """One scope's sight of the index: which tools it holds, and how rare each word is among them."""
+
+    __slots__ = ("available", "idf", "index", "known", "name_mass", "permitted", "rarest", "size")
+
+    def __init__(self, index: Index, permitted: Mask, available: Mask) -> None:
+        self.index = index
+        self.permitted = permitted  # also those that are off or away
+        self.available = permitted & available
+        self.size = int(self.available.sum())
+        frequency = self._frequency()
+        self.known = frequency > 0
+        self.idf = self._rarity(frequency)
+        self.rarest = float(np.log1p((self.size + IMAGINED) / 1.5))
+        docs, terms = index.name_postings
+        self.name_mass: Floats = np.maximum(np.bincount(docs, weights=self.idf[terms], minlength=len(index.docs)), 1e-9)
+
+    def _frequency(self) -> npt.NDArray[np.float64]:
+        """Of each term: the tools in sight that say it themselves, and the endpoints that say it for theirs.
+
+        A tool that is permitted but away counts nowhere: an answer about the present must not depend on it.
+        """
+        index = self.index
+        seen = self.available[index.tools]
+        sizes = np.bincount(index.endpoint_of[self.available], minlength=len(index.parts))
+        shares = 1 / np.maximum(sizes, 1)
+        counted = np.where(index.own, 1.0, shares[index.endpoint_of[index.tools]]) * seen
+        return np.bincount(index.terms, weights=counted, minlength=len(index.term_ids)).astype(np.float64)
+
+    def _rarity(self, frequency: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        near_one = np.where(self.known, np.maximum(frequency, 1), 1)  # a word unseen here is as rare as one seen once
+        return np.log1p((self.size + IMAGINED - near_one + 0.5) / (near_one + 0.5))
+
+    def term(self, term: str) -> int | None:
+        """The number of a term that some tool in sight holds."""
+        number = self.index.term_ids.get(term)
+        return number if number is not None and self.known[number] else None
+
+    def holds(self, word: str) -> int | None:
+        """The term of a written word, when a tool in sight has it written so."""
+        term, tools = self.index.spelled[word]
+        return term if self.available[tools].any() else None

@@ -1,0 +1,128 @@
+"""Text into words: folding, splitting and stemming, the same for what is asked and for what is described.
+
+Words are split at every border that names in the wild use: punctuation, snake_case, camelCase, letters against digits,
+and one script against another. Scripts written without spaces become overlapping pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from snowballstemmer.english_stemmer import EnglishStemmer
+from snowballstemmer.spanish_stemmer import SpanishStemmer
+
+LONGEST_WORD = 48  # longer runs are data, not words; they are cut, never stemmed
+
+# Letters that NFKD leaves alone although readers take them for their plain form.
+_PLAIN = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ł": "l", "Ł": "L", "đ": "d", "ı": "i"})
+_ACCENTS = re.compile("[\u0300-\u036f\u200b-\u200d\u2060\ufe0e\ufe0f]")
+_MARKS = "\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3099\u309a"
+_RUN = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_PART = re.compile(
+    rf"[{_UNSPACED}]+"
+    r"|[A-Z]{2,}s(?![a-z])"  # URLs, PDFs: a plural, not two words
+    r"|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
+    rf"|[^\WA-Za-z0-9_{_UNSPACED}]+|[{_MARKS}]+"
+)
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_KANA_ONLY = re.compile("[\u3040-\u309f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One written word: its folded parts, and where it stood."""
+
+    text: str  # as written, folded but not split
+    parts: tuple[str, ...]
+    start: int
+    end: int
+
+
+def fold(text: str) -> str:
+    """Compatibility forms and accents removed; case kept, because case marks word borders."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text.translate(_PLAIN))))
+
+
+def words(folded: str) -> Iterator[Word]:
+    """The words of an already folded text, in order."""
+    for run in _RUN.finditer(folded):
+        parts = tuple(_parts(run.group()))
+        if parts:
+            yield Word(run.group().casefold(), parts, run.start(), run.end())
+
+
+def _parts(run: str) -> Iterator[str]:
+    for part in _PART.findall(run):
+        if _IS_UNSPACED.match(part):
+            yield from pairs(part)
+        else:
+            yield part.casefold()[:LONGEST_WORD]
+
+
+def pairs(run: str) -> Iterator[str]:
+    """Overlapping character pairs of an unspaced run; a lone character stands for itself."""
+    if len(run) == 1:
+        yield run
+    for first, second in zip(run, run[1:], strict=False):
+        yield first + second
+
+
+def terms(text: str) -> Iterator[tuple[str, str]]:
+    """(word, stem) of everything in a described text, with the whole of a composed name after its parts."""
+    for run in _RUN.findall(fold(text)):
+        if run.isascii() and run.isalpha() and (run.islower() or run[1:].islower()):  # the common case, made fast
+            word = run.lower()
+            if len(word) > 1:
+                yield word, stem(word)
+            continue
+        parts = list(_parts(run))
+        for part in parts:
+            if len(part) > 1 and not part.isdecimal() or is_unspaced(part):
+                yield part, stem(part)
+        if len(parts) > 1 and not is_unspaced(parts[0]) and len(run) <= LONGEST_WORD:
+            yield run.casefold(), run.casefold()
+
+
+def joined(text: str) -> str:
+    """A name without its borders: `send_email`, `sendEmail` and `send email` are one."""
+    return "".join(_RUN.findall(fold(text))).casefold()
+
+
+def is_unspaced(part: str) -> bool:
+    return bool(_IS_UNSPACED.match(part))
+
+
+def is_particle(part: str) -> bool:
+    """Pairs of hiragana alone are mostly endings and particles: little evidence."""
+    return bool(_KANA_ONLY.fullmatch(part))
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """The English stem of a folded word: a remembered pure function. A stemmer object is not safe to share."""
+    if len(word) < 3 or len(word) >= LONGEST_WORD or not word.isascii() or not word.isalpha():
+        return word
+    return str(EnglishStemmer().stemWord(word))
+
+
+@lru_cache(maxsize=1 << 14)
+def spanish_stem(word: str) -> str:
+    if len(word) < 4 or len(word) >= LONGEST_WORD or not word.isalpha():
+        return word
+    return str(SpanishStemmer().stemWord(word))
+
+
+def clip(text: str, limit: int) -> tuple[str, bool]:
+    """White space collapsed and at most `limit` bytes, with an ellipsis when something was cut."""
+    text = " ".join(text.split())
+    raw = text.encode()
+    if len(raw) <= limit:
+        return text, False
+    return raw[: limit - 3].decode(errors="ignore") + "…", True
