@@ -1,0 +1,82 @@
+"""What the documents promise: commands and their options exist, links lead somewhere, examples are valid."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from django.core.management import get_commands, load_command_class
+
+from routing.engine import load_registry, resolve
+from routing.engine.validation import parse_document
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+COMMAND = re.compile(r"python3? manage\.py ([^`\n|]+)")
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+# Taken out of the arguments before Django loads, or given by Django to every command.
+EVERYWHERE = {"--data-dir", "--help"}
+
+
+def command_lines() -> list[tuple[str, str]]:
+    return [(page.name, line.strip()) for page in PAGES for line in COMMAND.findall(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_between_documents_leads_somewhere(page: Path) -> None:
+    targets = [target for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
+
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_readme_names_its_two_commands() -> None:
+    shown = [line for page, line in command_lines() if page == "README.md"]
+
+    assert shown[:2] == ["up", "test"]
+
+
+@pytest.mark.parametrize(("page", "line"), command_lines())
+def test_every_command_that_a_document_shows_exists_with_its_options(page: str, line: str) -> None:
+    name, *words = shlex.split(line.replace("[", " ").replace("]", " ").split(" #")[0].split(" > ")[0])
+    if name in ("test", "help"):
+        return
+    assert name in get_commands(), f"{page} speaks of manage.py {name}"
+    parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
+    known = {option for action in parser._actions for option in action.option_strings} | EVERYWHERE
+    assert {word.split("=")[0] for word in words if re.match(r"-{1,2}[a-z]", word)} <= known
+
+
+def test_the_example_of_the_registry_page_is_valid_and_its_expectation_holds() -> None:
+    text = (ROOT / "docs" / "registry.md").read_text(encoding="utf-8")
+    document = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.DOTALL).group(1))  # type: ignore[union-attr]
+    expectation = document["expectations"][0]
+
+    assert parse_document(document).warnings == ()
+    answer = resolve(load_registry(document), expectation["query"])
+    assert answer["status"] in expectation["expect"]["status"]
+    assert answer["recommendation"]["namespaced"] == expectation["expect"]["recommendation"]
+
+
+def test_json_examples_can_be_parsed() -> None:
+    for page in PAGES:
+        for block in re.findall(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            json.loads(block)
+
+
+def test_the_picture_is_well_formed_and_described_for_those_who_cannot_see_it() -> None:
+    root = ElementTree.parse(ROOT / "docs" / "images" / "journey.svg").getroot()
+
+    assert root.find("{*}title") is not None and root.find("{*}desc") is not None
+    assert "prefers-color-scheme: dark" in "".join(root.find("{*}style").itertext())  # type: ignore[union-attr]
+
+
+def test_the_notice_names_every_vendored_package_with_its_version() -> None:
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    packages = json.loads((ROOT / "static" / "vendor" / "MANIFEST.json").read_text(encoding="utf-8"))["packages"]
+
+    assert [package["name"] for package in packages if package["version"] not in notice] == []
