@@ -1,0 +1,170 @@
+"""The one door: any content in, one report out."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from routing.engine.errors import RegistryError
+from routing.engine.secrets import REFERENCE_FORMS
+from routing.engine.validation import parse_document, to_document
+from routing.formats import mcphub
+from routing.formats.mcphub.secrets import environment_name
+from routing.formats.native import looks_native
+from routing.formats.text import load
+from routing.formats.tools_list import ONLY, add_tools, read_tools
+from routing.formats.values import Detail, Import, Report, Unreadable
+
+FORMATS = ("switchyard", "mcphub", "mcp-json", "harvey-routes", "litellm")
+_SECTIONS = {
+    "endpoints": "endpoint",
+    "scopes": "scope",
+    "capabilities": "capability",
+    "policies": "policy",
+    "providers": "provider",
+}
+_MORE_SECTIONS = {"expectations": "expectation"}
+
+
+def read(
+    content: str | bytes | Mapping[str, Any],
+    format: str = "auto",
+    filename: str | None = None,
+    tools: str | bytes | Mapping[str, Any] | None = None,
+) -> Import:
+    """Read a configuration. `tools` may hold answers of tools/list for the servers it names."""
+    report = Report()
+    try:
+        values = content if isinstance(content, Mapping) else load(content, filename=filename)
+    except Unreadable as error:
+        report.problem("", f"the file {error}" if filename else f"the content {error}")
+        return _unread(format, report)
+    if not isinstance(values, Mapping):
+        report.problem("", "must be a mapping, not " + ("empty" if values is None else type(values).__name__))
+        return _unread(format, report)
+    chosen = detect(values, filename) if format == "auto" else format
+    if chosen is None:
+        report.problem("", "no known format was recognised", allowed=list(FORMATS))
+        return _unread(format, report)
+    if chosen not in ("switchyard", "mcphub"):
+        known = chosen in FORMATS
+        report.problem(
+            "",
+            f"importing {chosen} is not supported yet" if known else "is no known format",
+            allowed=["switchyard", "mcphub"],
+        )
+        return _unread(chosen, report)
+    listed = read_tools(tools, report) if tools is not None else {}
+    return _read_native(values, listed, report) if chosen == "switchyard" else _read_mcphub(values, listed, report)
+
+
+def detect(values: Mapping[Any, Any], filename: str | None = None) -> str | None:
+    """The format of a mapping by its keys, and where these leave a doubt by the file's name."""
+    base = posixpath.basename((filename or "").replace("\\", "/")).lower()
+    if "model_list" in values:
+        return "litellm"
+    if any(isinstance(values.get(key), Mapping) for key in ("mcpServers", "mcp_servers", "mcp")):
+        return "mcp-json"
+    if "endpoints" not in values and ("routes" in values or base == "routes.json"):
+        return "harvey-routes"
+    if "servers" in values or base.startswith("mcphub."):
+        return "mcphub" if mcphub.looks_like_mcphub(values, named_so=base.startswith("mcphub.")) else "mcp-json"
+    if looks_native(values):
+        return "switchyard"
+    return "mcphub" if values and set(values) <= set(mcphub.TOP_KEYS) else None
+
+
+def _unread(format: str, report: Report) -> Import:
+    return Import(format=format, problems=tuple(report.problems), warnings=tuple(report.warnings))
+
+
+def _read_native(values: Mapping[str, Any], listed: Mapping[str, list[Any]], report: Report) -> Import:
+    document = dict(values)
+    if listed and isinstance(document.get("endpoints"), list):
+        document["endpoints"] = [dict(one) if isinstance(one, Mapping) else one for one in document["endpoints"]]
+    names = [one.get("name") for one in document.get("endpoints") or () if isinstance(one, Mapping)]
+    add_tools(document, listed, {name: name for name in names if isinstance(name, str)}, report)
+    return _finish("switchyard", document, {}, {}, report)
+
+
+def _read_mcphub(values: Mapping[str, Any], listed: Mapping[str, list[Any]], report: Report) -> Import:
+    servers = values.get("servers")
+    if ONLY in listed and isinstance(servers, Mapping) and len(servers) == 1:
+        listed = {str(next(iter(servers))): listed[ONLY]}
+    document, renamed, sources = mcphub.convert(values, listed, report)
+    add_tools(document, listed, renamed, report)
+    return _finish("mcphub", document, renamed, sources, report)
+
+
+def _finish(
+    format: str, document: dict[str, Any], renamed: Mapping[str, str], sources: Mapping[str, str], report: Report
+) -> Import:
+    """Validate what was read and sum up. Paths point into the file as it was given."""
+    try:
+        parsed = parse_document(document)
+        document = to_document(parsed.registry)
+        report.warnings += [{**warning, "path": _source(warning["path"], sources)} for warning in parsed.warnings]
+    except RegistryError as error:
+        for problem in error.problems:
+            report.problems.append({**problem, "path": _source(problem["path"], sources)})
+            if REFERENCE_FORMS in str(problem.get("allowed", "")):
+                report.secret(_source(problem["path"], sources), _suggested(problem["path"], document))
+    entries = _entries(document, {new: old for old, new in renamed.items() if old != new}, sources, report.problems)
+    return Import(
+        format=format,
+        document=_without_secrets(document, report),
+        entries=tuple(entries),
+        warnings=tuple(report.warnings),
+        secrets=tuple(report.secrets),
+        problems=tuple(report.problems),
+        launches=tuple(report.launches),
+    )
+
+
+def _without_secrets(document: dict[str, Any], report: Report) -> dict[str, Any] | None:
+    """A document with problems may hold literal secrets: it is not handed on."""
+    return None if report.problems else document
+
+
+def _source(path: str, sources: Mapping[str, str]) -> str:
+    for ours, theirs in sources.items():
+        if path == ours or path.startswith((f"{ours}.", f"{ours}[")):
+            return theirs + path[len(ours) :]
+    return path
+
+
+def _suggested(path: str, document: Mapping[str, Any]) -> str:
+    """A variable's name for a secret: that of its endpoint or provider and of its field."""
+    found = re.match(r"(endpoints|providers)\[(\d+)\]", path)
+    owner = document[found[1]][int(found[2])].get("name", "") if found else ""
+    field = "TOKEN" if path.endswith((".credential", ".url")) else re.split(r"[.\[]", path)[-1]
+    return f"env:{environment_name(f'{owner}_{field}')}"
+
+
+def _entries(
+    document: Mapping[str, Any], renamed: Mapping[str, str], sources: Mapping[str, str], problems: list[Detail]
+) -> list[Detail]:
+    entries: list[Detail] = []
+    for section, kind in {**_SECTIONS, **_MORE_SECTIONS}.items():
+        values = document.get(section)
+        for index, value in enumerate(values if isinstance(values, list) else ()):
+            path = _source(f"{section}[{index}]", sources)
+            name = value.get("name") if isinstance(value, Mapping) else None
+            entries.append(_entry(kind, name, path, renamed if section == "endpoints" else {}, problems))
+    groups = document.get("groups")
+    for group in groups if isinstance(groups, Mapping) else ():
+        entries.append(_entry("group", group, _source(f"groups.{group}", sources), {}, problems))
+    return entries
+
+
+def _entry(kind: str, name: object, path: str, renamed: Mapping[str, str], problems: list[Detail]) -> Detail:
+    own = [
+        problem
+        for problem in problems
+        if problem["path"] == path or problem["path"].startswith((f"{path}.", f"{path}["))
+    ]
+    shown = name[:64] if isinstance(name, str) else ""
+    action = "refused" if own else "renamed" if shown in renamed else "added"
+    return {"kind": kind, "name": shown, "action": action, "problems": own}

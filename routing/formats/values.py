@@ -1,0 +1,50 @@
+"""What a reader of a foreign format hands on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Detail = dict[str, Any]  # {"path", "message", "value"?, "allowed"?}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """A file as a registry document, with all that its reader found worth telling.
+
+    `document` is None when the file could not be read as one; with problems it is what was understood so far, and is not
+    to be stored. `secrets` gives the place of each literal secret and the reference that stands in for it; no value of
+    one is anywhere in here. `launches` names the entries that the host-side file needs.
+    """
+
+    format: str
+    document: Mapping[str, Any] | None = None
+    entries: tuple[Detail, ...] = ()  # {"kind", "name", "action": "added|renamed|refused", "problems"}
+    warnings: tuple[Detail, ...] = ()
+    secrets: tuple[Detail, ...] = ()  # {"path", "suggested"}
+    problems: tuple[Detail, ...] = ()
+    launches: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Report:
+    """Findings while a file is read."""
+
+    warnings: list[Detail] = field(default_factory=list)
+    secrets: list[Detail] = field(default_factory=list)
+    problems: list[Detail] = field(default_factory=list)
+    launches: list[str] = field(default_factory=list)
+
+    def warn(self, path: str, message: str) -> None:
+        self.warnings.append({"path": path, "message": message})
+
+    def secret(self, path: str, suggested: str) -> None:
+        self.secrets.append({"path": path, "suggested": suggested})
+
+    def problem(self, path: str, message: str, **more: Any) -> None:
+        self.problems.append({"path": path, "message": message, **more})
+
+
+class Unreadable(Exception):
+    """The content is no text, or no YAML, TOML or JSON that may be read; the message says where and why."""
