@@ -10,6 +10,7 @@ from typing import Any
 from routing.engine.errors import RegistryError
 from routing.engine.secrets import REFERENCE_FORMS
 from routing.engine.validation import parse_document, to_document
+from routing.engine.validation.reader import kind_of
 from routing.formats import mcphub
 from routing.formats.mcphub.secrets import environment_name
 from routing.formats.native import looks_native
@@ -18,14 +19,10 @@ from routing.formats.tools_list import ONLY, add_tools, read_tools
 from routing.formats.values import Detail, Import, Report, Unreadable
 
 FORMATS = ("switchyard", "mcphub", "mcp-json", "harvey-routes", "litellm")
-_SECTIONS = {
-    "endpoints": "endpoint",
-    "scopes": "scope",
-    "capabilities": "capability",
-    "policies": "policy",
-    "providers": "provider",
-}
-_MORE_SECTIONS = {"expectations": "expectation"}
+_KINDS = {
+    "endpoints": "endpoint", "scopes": "scope", "capabilities": "capability", "policies": "policy", "providers": "provider",
+    "expectations": "expectation",
+}  # fmt: skip
 
 
 def read(
@@ -42,7 +39,7 @@ def read(
         report.problem("", f"the file {error}" if filename else f"the content {error}")
         return _unread(format, report)
     if not isinstance(values, Mapping):
-        report.problem("", "must be a mapping, not " + ("empty" if values is None else type(values).__name__))
+        report.problem("", "is empty" if values is None else f"must be a mapping, not {kind_of(values)}")
         return _unread(format, report)
     chosen = detect(values, filename) if format == "auto" else format
     if chosen is None:
@@ -147,16 +144,15 @@ def _entries(
     document: Mapping[str, Any], renamed: Mapping[str, str], sources: Mapping[str, str], problems: list[Detail]
 ) -> list[Detail]:
     entries: list[Detail] = []
-    for section, kind in {**_SECTIONS, **_MORE_SECTIONS}.items():
+    for section, kind in _KINDS.items():
         values = document.get(section)
         for index, value in enumerate(values if isinstance(values, list) else ()):
             path = _source(f"{section}[{index}]", sources)
             name = value.get("name") if isinstance(value, Mapping) else None
             entries.append(_entry(kind, name, path, renamed if section == "endpoints" else {}, problems))
     groups = document.get("groups")
-    for group in groups if isinstance(groups, Mapping) else ():
-        entries.append(_entry("group", group, _source(f"groups.{group}", sources), {}, problems))
-    return entries
+    listed = groups if isinstance(groups, Mapping) else ()
+    return entries + [_entry("group", group, _source(f"groups.{group}", sources), {}, problems) for group in listed]
 
 
 def _entry(kind: str, name: object, path: str, renamed: Mapping[str, str], problems: list[Detail]) -> Detail:

@@ -79,14 +79,12 @@ def add_tools(
     document: dict[str, Any], tools: Mapping[str, list[Any]], names: Mapping[str, str], report: Report
 ) -> None:
     """Put the listed tools into the endpoints of their servers. `names` maps the file's spellings to endpoints."""
-    endpoints = {
-        endpoint.get("name"): endpoint for endpoint in document.get("endpoints", []) if isinstance(endpoint, dict)
-    }
+    listed_endpoints = document.get("endpoints")
+    found = [one for one in listed_endpoints if isinstance(one, dict)] if isinstance(listed_endpoints, list) else []
+    by_name = {one["name"]: one for one in found if isinstance(one.get("name"), str)}
     for server, listed in tools.items():
-        if server == ONLY and len(endpoints) == 1:
-            endpoint = next(iter(endpoints.values()))
-        else:
-            endpoint = endpoints.get(names.get(server, server))
+        only = found[0] if server == ONLY and len(found) == 1 else None
+        endpoint = only or by_name.get(names.get(server, server))
         if endpoint is None:
             where = f"tools.{server}" if server else "tools"
             message = "names no server of this file" if server else "does not say which server answered"

@@ -31,7 +31,7 @@ def convert_headers(server: str, headers: object, path: str, report: Report) -> 
     kept: dict[str, str] = {}
     for header, value in headers.items():
         place = f"{path}.{header}"
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not isinstance(header, str):
             report.problem(place, "must be text")
         elif header.lower() == "authorization" and (bearer := _BEARER.fullmatch(value.strip())):
             found["credential"] = _reference(bearer[1].strip(), f"{server}_TOKEN", place, report)
