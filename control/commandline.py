@@ -35,6 +35,12 @@ def main(argv: list[str] | None = None) -> int:
     return _execute(program, words)
 
 
+def _up(program: str, words: list[str]) -> int:
+    from control import up
+
+    return up.main(program, words)
+
+
 def take_data_dir(arguments: list[str]) -> list[str]:
     """Take `--data-dir DIR` out of the arguments, wherever it stands, and hand it on as SWITCHYARD_DATA_DIR."""
     rest: list[str] = []
@@ -75,6 +81,8 @@ def _execute(program: str, words: list[str]) -> int:
     from pydantic import ValidationError
 
     try:
+        if words[:1] == ["up"]:
+            return _up(program, words[1:])  # loads Django only when there is something to prepare
         django.setup()
         if not words or words in (["help"], ["--help"], ["-h"]):
             print(_help(program))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import shutil
 import stat
@@ -15,7 +13,7 @@ from django.db import connection
 
 from control import launch, preparation, processes
 from control.environment import environment
-from control.up import Refused, open_listener
+from control.place import Refused, is_claimed, open_listener
 from routing import bus
 
 Finding = tuple[bool, str]
@@ -30,7 +28,7 @@ class Check:
 
 def examine(*, host: str, port: int) -> list[Check]:
     """Every check, in the order in which a start needs its subject; one that fails unforeseen says how."""
-    running = is_up()
+    running = is_claimed(environment.data_dir)
     checks: list[tuple[str, Callable[[], Finding]]] = [
         ("python", _python),
         ("packages", _packages),
@@ -51,19 +49,6 @@ def _ask(check: Callable[[], Finding]) -> Iterator[Finding]:
         yield check()
     except Exception as problem:
         yield False, f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else 'no message'}"
-
-
-def is_up() -> bool:
-    """Whether an `up` holds the data dir at this moment."""
-    with contextlib.suppress(OSError):
-        handle = os.open(environment.data_dir / "run" / "up.pid", os.O_RDWR)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(handle)
-    return False
 
 
 def _python() -> Finding:

@@ -134,7 +134,7 @@ class Supervisor:
             if time.monotonic() > deadline:
                 self.say(f"still waiting for: {waiting_for()}")
                 deadline = time.monotonic() + patience_s
-            self._pause(0.1)
+            self._pause(0.15)
         self.ready = True
 
     def run(self) -> None:

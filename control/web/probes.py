@@ -53,4 +53,9 @@ def _workers() -> None:
 
 
 def _text(body: str, status: int) -> HttpResponse:
-    return HttpResponse(body + "\n", status=status, content_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})
+    response = HttpResponse(
+        body + "\n", status=status, content_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"}
+    )
+    # "Not ready" is an answer, asked for several times a second during a start, and no error for the log.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response
