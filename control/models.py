@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from uuid_utils.compat import uuid7
 
+from routing.models.fields import JsonTextField
+
 
 class Role(models.TextChoices):
     VIEWER = "viewer"
@@ -33,7 +35,7 @@ class HarnessKey(models.Model):
     workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="keys")
     name = models.CharField(max_length=200)
     scope = models.CharField(max_length=64)
-    rights: models.JSONField[list[str]] = models.JSONField(default=list)
+    rights = JsonTextField(default=list)
     digest = models.CharField(max_length=64, unique=True)
     ends_with = models.CharField(max_length=4)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -43,7 +43,7 @@ def _live(row: Workspace, previous: Live | None) -> Live:
         workspace=row.name,
         revision=revision.number if revision else 0,
         digest=digest,
-        catalog=load_registry(document, **({"reuse": previous.catalog} if previous else {})),
+        catalog=load_registry(document, previous=previous.catalog if previous else None),
     )
 
 

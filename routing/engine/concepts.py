@@ -186,9 +186,12 @@ def classes() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def spoken_words() -> frozenset[str]:
-    """Every written member, so that a mistyped word can be led back to its class."""
-    return frozenset((ACTIONS + THINGS).replace("|", " ").split())
+def spoken_words() -> dict[str, tuple[str, ...]]:
+    """Every written member by its first letter, so that a mistyped word can be led back to its class."""
+    found: dict[str, dict[str, None]] = {}
+    for word in (ACTIONS + THINGS).replace("|", " ").split():
+        found.setdefault(word[0], {})[word] = None
+    return {letter: tuple(members) for letter, members in found.items()}
 
 
 @cache

@@ -26,6 +26,7 @@ from routing.engine.vocabulary import ENGLISH
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
+GUARDED = ("erase", "execute")
 TEXT_LIMIT = 4096  # characters of one field that are read
 
 
@@ -222,6 +223,12 @@ class Index:
         self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
         self.own = self.weights[:, OWN].any(axis=1)
         self.in_name = self.weights[:, NAME] > 0
+        self.guarded = {effect: np.flatnonzero([is_guarded(doc, effect) for doc in self.docs]) for effect in GUARDED}
+        self.harmful = np.zeros(len(self.docs), np.bool_)
+        self.harmful[np.concatenate(list(self.guarded.values()))] = True
+        self.by_phrase: dict[str, list[int]] = {}
+        for place, doc in enumerate(self.docs):
+            self.by_phrase.setdefault(doc.phrase, []).append(place)
         self.by_name = np.argsort(np.argsort([doc.public for doc in self.docs])) if self.docs else np.zeros(0, np.intp)
 
     def postings(self, term: int) -> slice:
@@ -256,6 +263,12 @@ class Index:
             if len(word) >= 5 and word.isascii() and word.isalpha():
                 found.setdefault((word[0], len(word)), []).append(word)
         return found
+
+
+def is_guarded(doc: ToolDoc, effect: str) -> bool:
+    """Whether a tool erases, or is known to execute: "execute" for want of knowledge is no reproach."""
+    known = doc.traits.provenance.get("effect") != "inferred" or doc.traits.category == "execute"
+    return doc.traits.effect == effect and (effect == "erase" or known)
 
 
 def _offsets(parts: Sequence[Part]) -> list[int]:

@@ -103,8 +103,8 @@ def _guesses(view: View, word: str, language: str) -> Iterator[Variant]:
     yield from near
     if not near:
         yield from _shortened(view, word)
-    for spoken in spoken_words():
-        if spoken[0] == word[0] and len(spoken) >= SHORTEST_TYPO and one_edit_apart(word, spoken):
+    for spoken in spoken_words().get(word[0], ()):
+        if len(spoken) >= SHORTEST_TYPO and one_edit_apart(word, spoken):
             if (number := view.term(stem(spoken))) is not None:
                 yield Variant(number, TYPO, "typo")
             yield from _synonyms(view, stem(spoken), language, SYNONYM * TYPO, "typo")
@@ -147,6 +147,9 @@ def _shortened(view: View, word: str) -> Iterator[Variant]:
 def one_edit_apart(one: str, other: str) -> bool:
     """One letter changed, missing, too many, or two neighbours swapped."""
     if abs(len(one) - len(other)) > 1:
+        return False
+    half = (len(one) - 2) // 2  # one edit leaves either the beginning or the end alone
+    if one[:half] != other[:half] and one[-half:] != other[-half:]:
         return False
     place = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     a, b = one[place:], other[place:]

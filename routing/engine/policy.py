@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from routing.engine.scoring import DIGITS, Candidate, Ranking, is_guarded
+from routing.engine.index import GUARDED, is_guarded
+from routing.engine.scoring import DIGITS, Candidate, Ranking
 
 CONFIDENT, AMBIGUOUS, NO_MATCH = "confident", "ambiguous", "no_match"
 
@@ -182,7 +183,7 @@ def _guards(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:
         if first.doc.twin == second.doc.twin and _margin(ranking) < 2 * CLOSE_MARGIN:
             found.append("functional_twins")
     words = [term for term in first.matched if term.kind == "word"]
-    if is_guarded(first.doc) and len(words) < 2 and not first.exact_name:
+    if any(is_guarded(first.doc, effect) for effect in GUARDED) and len(words) < 2 and not first.exact_name:
         found.append("effect_guard")
     if first.forbidden:
         found.append("negated_action")

@@ -40,6 +40,8 @@ _BREAK = re.compile(r"[.,;:!?()\n—]|\s-\s")
 _SENTENCE_END = re.compile(r"[.!?\n;]")
 _DETERMINERS = frozenset("the a an this that these those my our your his her its their some any el la los las un una".split())
 
+_NEGATORS = frozenset(phrase[0] for phrase in (*say.PROHIBITIONS, *say.FAULTS, *say.AFFIRMED))
+
 HEAD = 1.25
 QUOTED = 0.5
 LIGHT = 0.35
@@ -166,6 +168,9 @@ def _mark_negation(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
     texts = [one.word.text for one in spoken]
     place = 0
     while place < len(spoken):
+        if texts[place] not in _NEGATORS:
+            place += 1
+            continue
         if any(_stands(texts, place, phrase) for phrase in say.AFFIRMED):
             place += 2
             continue

@@ -91,7 +91,7 @@ def resolve_detailed(
     thresholds = Thresholds.of(rules)
     limit = _bounded(max_hits, DEFAULT_HITS, MOST_HITS)
     ranking = rank_view(
-        catalog.view(scope), read_request(query), limit=max(limit + 2, EXPLAINED_CANDIDATES), guard=bool(rules["erasing_never_first_on_tie"])
+        catalog.view(scope), read_request(query), limit=EXPLAINED_CANDIDATES if explain else max(limit + 1, KEPT_CANDIDATES), guard=bool(rules["erasing_never_first_on_tie"])
     )
     verdict = judge(ranking, thresholds)
     answer = _answer(catalog.revision(scope), query, ranking, verdict, limit)

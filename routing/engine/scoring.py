@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.concepts import action_stems, classes
-from routing.engine.index import FIELD_NAMES, NAME, ToolDoc
+from routing.engine.index import FIELD_NAMES, GUARDED, ToolDoc
 from routing.engine.matching import Variant, variants
 from routing.engine.query import QueryTerm, Request
 from routing.engine.scope import View
@@ -30,7 +30,6 @@ NEGATED_SHARE = 0.7  # what a tool loses whose name does what is forbidden
 UNASKED_SHARE = 0.12  # what an erasing or executing tool loses where nobody asked to erase or execute
 UNKNOWN_WORTH = 0.5  # of a word that no tool knows, when coverage is counted
 PROPER_WORTH = 0.2  # of such a word when it is written like a name
-GUARDED = ("erase", "execute")
 DIGITS = 4
 
 
@@ -64,6 +63,16 @@ class Candidate:
     exact_name: bool
     head_missed: bool
     forbidden: bool = False  # its name does what the request forbids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What one term of the request met: for each tool the posting that won, or -1."""
+
+    term: QueryTerm
+    worth: float
+    variants: dict[int, Variant]
+    spots: npt.NDArray[np.intp]
 
 
 @dataclass(slots=True)
@@ -106,48 +115,41 @@ class Scorer:
         size = len(view.index.docs)
         self.base = np.zeros(size)
         self.covered = np.zeros(size)
-        self.strength = np.zeros(size)
         self.matches = np.zeros(size, np.intp)
         self.named = np.zeros(len(view.index.term_ids))
-        self.variants: list[tuple[QueryTerm, float, list[Variant]]] = []
+        self.evidence: list[Evidence] = []
         self.mass = 0.0
-        self.known = 0
         asked = variants(view, self.terms, request.language)
         for term, found in zip(self.terms, asked, strict=True):
             self._add(term, found)
+        self.forbidden = self._forbidden() if request.negated else frozenset[str]()
         self._adjust()
 
     def _add(self, term: QueryTerm, found: list[Variant]) -> None:
         worth = self._worth(term, found)
-        self.variants.append((term, worth, found))
         if not found:
             if term.kind == "word":
                 self.mass += worth * (PROPER_WORTH if term.proper else UNKNOWN_WORTH)
             return
-        self.known += 1
         self.mass += worth
         index = self.view.index
-        if len(found) == 1:  # the common case, without temporaries over all tools
-            one = found[0]
-            spot = index.postings(one.term)
-            tools, support = index.tools[spot], saturated(index.total[spot])
-            self.base[tools] += one.quality * worth * support
-            self.covered[tools] += one.quality * worth
-            self.strength[tools] += one.quality * worth * support
-            self.matches[tools] += 1
-            self.named[one.term] = max(self.named[one.term], one.quality)
-            return
-        best, quality = np.zeros(len(self.base)), np.zeros(len(self.base))
+        size = len(self.base)
+        best, quality, spots = np.zeros(size), np.zeros(size), np.full(size, -1, np.intp)
         for one in found:
             spot = index.postings(one.term)
-            tools = index.tools[spot]
-            best[tools] = np.maximum(best[tools], self._won(one, worth, spot))
-            quality[tools] = np.maximum(quality[tools], one.quality)
+            tools, won = index.tools[spot], self._won(one, worth, spot)
             self.named[one.term] = max(self.named[one.term], one.quality)
+            if len(found) == 1:
+                best[tools], quality[tools], spots[tools] = won, one.quality, np.arange(spot.start, spot.stop)
+                break
+            better = won > best[tools]
+            winners = tools[better]
+            best[winners], spots[winners] = won[better], np.arange(spot.start, spot.stop)[better]
+            quality[tools] = np.maximum(quality[tools], one.quality)
         self.base += best
-        self.strength += best
         self.covered += quality * worth
-        self.matches += quality > 0
+        self.matches += spots >= 0
+        self.evidence.append(Evidence(term=term, worth=worth, variants={one.term: one for one in found}, spots=spots))
 
     def _worth(self, term: QueryTerm, found: list[Variant]) -> float:
         """A term's rarity in the scope: its own, else that of the best stand-in, else that of a word seen once."""
@@ -170,22 +172,22 @@ class Scorer:
             "coverage": self.base * COVERAGE_SHARE * (self.coverage - 1),
             "name_coverage": self.base * NAME_SHARE * self.name_coverage**2,
         }
-        hit = np.flatnonzero(self.matches)
-        if self.request.phrase:
-            self._share("exact_name", [p for p in hit if index.docs[p].phrase == self.request.phrase], PHRASE_SHARE)
-        forbidden = self._forbidden()
-        if forbidden:
-            self._share("negated_action", [p for p in hit if forbidden & index.docs[p].name_terms], -NEGATED_SHARE)
+        if self.request.phrase in index.by_phrase:
+            self._share("exact_name", index.by_phrase[self.request.phrase], PHRASE_SHARE)
+        if self.forbidden:
+            places = [place for place in np.flatnonzero(self.matches) if self.forbidden & index.docs[place].name_terms]
+            self._share("negated_action", places, -NEGATED_SHARE)
         if self.guard:
-            self._share("effect_guard", [p for p in hit if self._unasked(index.docs[p])], -UNASKED_SHARE)
+            for effect in GUARDED:
+                if not self._asks_for(effect):
+                    self._share("effect_guard", index.guarded[effect], -UNASKED_SHARE)
         self.score = np.round(self.base + sum(self.adjustments.values()), DIGITS)
         self.matches[self.score <= 0] = 0
 
-    def _share(self, code: str, places: Sequence[int], share: float) -> None:
-        if places:
-            change = np.zeros(len(self.base))
+    def _share(self, code: str, places: Sequence[int] | npt.NDArray[np.intp], share: float) -> None:
+        if len(places):
+            change = self.adjustments.setdefault(code, np.zeros(len(self.base)))
             change[places] = self.base[places] * share
-            self.adjustments[code] = change
 
     def _forbidden(self) -> frozenset[str]:
         """The words that the request forbids, and those that say the same."""
@@ -193,11 +195,10 @@ class Scorer:
         same = {other for term in negated for other in classes().get(term, ())}
         return negated | (same - {term.term for term in self.terms})
 
-    def _unasked(self, doc: ToolDoc) -> bool:
-        if not is_guarded(doc):
-            return False
-        asked = action_stems(doc.traits.effect)
-        return not any(term.term in asked or asked & set(classes().get(term.term, ())) & doc.name_terms for term in self.terms)
+    def _asks_for(self, effect: str) -> bool:
+        """Whether some word of the request, or what it stands for, asks to erase or to execute."""
+        numbers = (self.view.term(action) for action in action_stems(effect))
+        return any(number is not None and self.named[number] > 0 for number in numbers)
 
     def ranking(self, limit: int) -> Ranking:
         view = self.view
@@ -210,7 +211,7 @@ class Scorer:
             absent=tuple(self._candidate(place) for place in self._best(away, limit)),
             count=int(hit.sum()),
             total=len(self.terms),
-            known=self.known,
+            known=len(self.evidence),
             _scorer=self,
         )
 
@@ -221,15 +222,14 @@ class Scorer:
             bar = np.partition(self.score[places], -limit)[-limit]
             places = places[self.score[places] >= bar]
         index = self.view.index
-        harm = [self.guard and is_guarded(index.docs[place]) for place in places]
+        harm = index.harmful[places] & self.guard
         order = np.lexsort((index.by_name[places], harm, -self.score[places]))
         return places[order][:limit]
 
     def _candidate(self, place: int) -> Candidate:
         index = self.view.index
         doc = index.docs[place]
-        matched = tuple(term for term, _, found in self.variants if any(self._posting(one, place) is not None for one in found))
-        forbidden = self._forbidden()
+        matched = tuple(one.term for one in self.evidence if one.spots[place] >= 0)
         return Candidate(
             doc=doc,
             place=int(place),
@@ -238,49 +238,31 @@ class Scorer:
             coverage=float(self.coverage[place]),
             name_coverage=float(self.name_coverage[place]),
             matched=matched,
-            density=float(self.strength[place] / max(self.covered[place], 1e-9)),
+            density=float(self.base[place] / max(self.covered[place], 1e-9)),
             exact_name=doc.phrase == self.request.phrase,
-            head_missed=any(term.head and found and term not in matched for term, _, found in self.variants),
-            forbidden=bool(forbidden & doc.name_terms),
+            head_missed=any(one.term.head and one.spots[place] < 0 for one in self.evidence),
+            forbidden=bool(self.forbidden & doc.name_terms),
         )
-
-    def _posting(self, one: Variant, place: int) -> int | None:
-        spot = self.view.index.postings(one.term)
-        tools = self.view.index.tools[spot]
-        found = int(np.searchsorted(tools, place))
-        return spot.start + found if found < len(tools) and tools[found] == place else None
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
         """What each term won in each field, and what changed the sum; all together the score."""
-        parts = [part for term, worth, found in self.variants for part in self._shares(candidate, term, worth, found)]
+        parts = [part for one in self.evidence for part in self._shares(one, candidate.place)]
         changes = [
             Adjustment(code=code, score=float(change[candidate.place])) for code, change in self.adjustments.items() if change[candidate.place]
         ]
         return parts, changes
 
-    def _shares(self, candidate: Candidate, term: QueryTerm, worth: float, found: list[Variant]) -> Iterator[Contribution]:
-        index = self.view.index
-        spots = [(one, spot) for one in found if (spot := self._posting(one, candidate.place)) is not None]
-        if not spots:
+    def _shares(self, evidence: Evidence, place: int) -> Iterator[Contribution]:
+        index, spot = self.view.index, int(evidence.spots[place])
+        if spot < 0:
             return
-        won = [(float(self._won(one, worth, slice(spot, spot + 1))[0]), one, spot) for one, spot in spots]
-        score, one, spot = max(won, key=lambda entry: entry[0])
-        weights, total = index.weights[spot], float(index.total[spot])
-        for place in np.flatnonzero(weights):
-            share = score * float(weights[place]) / total
-            yield Contribution(term=term.term, text=term.text, field=FIELD_NAMES[place], match=one.match, score=share)
+        one = evidence.variants[int(index.terms[spot])]
+        weights, total = index.weights[spot].tolist(), float(index.total[spot])
+        share = one.quality * evidence.worth / (total + SATURATION)  # of each unit of weight
+        for field, weight in zip(FIELD_NAMES, weights, strict=True):
+            if weight:
+                yield Contribution(term=evidence.term.term, text=evidence.term.text, field=field, match=one.match, score=share * weight)
 
 
 def saturated(weight: Array) -> Array:
     return np.asarray(weight / (weight + SATURATION))
-
-
-def is_guarded(doc: ToolDoc) -> bool:
-    """Erases, or is known to execute: an effect that was merely not found out ("execute" by default) is no reproach."""
-    effect = doc.traits.effect
-    known = doc.traits.provenance.get("effect") != "inferred" or doc.traits.category == "execute"
-    return effect == "erase" or effect == "execute" and known
-
-
-def in_name(ranking: Ranking, candidate: Candidate) -> bool:
-    return any(part.field == FIELD_NAMES[NAME] for part in ranking.contributions(candidate)[0])

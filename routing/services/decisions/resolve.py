@@ -157,7 +157,7 @@ class Facts:
             "score_gap": self.answer.get("score_gap"),
             "source": "local",
             "latency_ms": self.latency_ms,
-            "thresholds": dict(self.resolution.thresholds),
+            "thresholds": dict(self.resolution.thresholds or {}),
             "candidates": candidates(self.resolution.candidates),
         }
 
