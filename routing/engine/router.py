@@ -1,195 +1,157 @@
-"""The decision router's values, and the table that turns a provider's choice into a decision.
-
-A provider says which label it prefers and how sure it is; the table says what may follow from that. A decision that
-hands the choice back to the planner has no tool and says why.
-"""
+"""Turn a provider's choice into a decision: select, ask the planner to confirm, or fall back with a reason."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any
+from dataclasses import replace
 
-from routing.engine.errors import InvalidProviderResponse, RouterConfigurationError
-
-FALLBACK = "__fallback__"
-
-
-class RiskLevel(StrEnum):
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
-
-
-class RoutingMode(StrEnum):
-    PLANNER_ONLY = "planner_only"
-    JEV_ONLY = "jev_only"
-    HYBRID = "hybrid"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolDescriptor:
-    name: str
-    description: str
-    category: str | None = None
-    risk: RiskLevel = RiskLevel.MEDIUM
-    schema: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ActionSummary:
-    tool: str
-    outcome: str
-    arguments_hash: str | None = None
-
-
-@dataclass(slots=True)
-class HarnessState:
-    """What the harness is doing and has seen; mutable, because a harness carries it along."""
-
-    goal: str
-    observation: str | None = None
-    last_action: str | None = None
-    recent_actions: list[ActionSummary] = field(default_factory=list)
-    constraints: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceDecision:
-    """What a provider answers: a label, its distribution over the labels, and how sure it is (0..1)."""
-
-    choice: str
-    probabilities: Mapping[str, float]
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class RouteDecision:
-    """A selected tool, or a fallback with its reason. `proposed_tool` is set exactly when a confirmation is wanted."""
-
-    tool: str | None = None
-    category: str | None = None
-    confidence: float = 0.0
-    probabilities: Mapping[str, float] = field(default_factory=dict)
-    fallback: bool = False
-    fallback_reason: str | None = None
-    proposed_tool: str | None = None
-    source: str = "none"
-    k: int | None = None  # labels that the provider chose among, the fallback label included
-    top_probability: float | None = None
-    margin: float | None = None  # distance from the most probable label to the next
-
-
-@dataclass(frozen=True, slots=True)
-class RoutingConfig:
-    """Bounds and budgets of a router. A value out of its bounds raises RouterConfigurationError, naming the field."""
-
-    mode: RoutingMode = RoutingMode.HYBRID
-    direct_execution_threshold: float = 0.85
-    fallback_threshold: float = 0.60
-    hierarchical_threshold: int = 24
-    adaptive_hierarchy: bool = True
-    hierarchical_min_savings_ratio: float = 0.15
-    route_cache_size: int = 128
-    goal_cache_size: int = 0
-    goal_cache_ttl_seconds: float = 300.0
-    fallback_cache_ttl_seconds: float = 5.0
-    max_same_action_repeats: int = 2
-    max_route_steps: int = 50
-    max_consecutive_fallbacks: int = 2
-    description_limit: int = 160
-    history_limit: int = 3
-    state_field_limit: int = 800
-    constraint_limit: int = 4
-
-    def __post_init__(self) -> None:
-        for name, low, high in _BOUNDS:
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or not low <= value <= high:
-                bound = f"from {low} to {high}" if high < math.inf else f"at least {low}"
-                raise RouterConfigurationError(f"{name} must be {bound}")
-        if self.fallback_threshold > self.direct_execution_threshold:
-            raise RouterConfigurationError("fallback_threshold must not be above direct_execution_threshold")
-        object.__setattr__(self, "mode", _mode(self.mode))
-
-    @classmethod
-    def from_policy(cls, block: Mapping[str, Any]) -> RoutingConfig:
-        """From a policy's `router` block; fields that belong to the service alone are left aside."""
-        return cls(**{name: block[name] for name in cls.__dataclass_fields__ if name in block})
-
-
-_BOUNDS: tuple[tuple[str, float, float], ...] = (
-    ("direct_execution_threshold", 0, 1),
-    ("fallback_threshold", 0, 1),
-    ("hierarchical_threshold", 1, math.inf),
-    ("hierarchical_min_savings_ratio", 0, 1),
-    ("route_cache_size", 0, math.inf),
-    ("goal_cache_size", 0, math.inf),
-    ("goal_cache_ttl_seconds", 0, math.inf),
-    ("fallback_cache_ttl_seconds", 0, math.inf),
-    ("max_same_action_repeats", 1, math.inf),
-    ("max_route_steps", 1, math.inf),
-    ("max_consecutive_fallbacks", 1, math.inf),
-    ("description_limit", 32, math.inf),
-    ("history_limit", 1, math.inf),
-    ("state_field_limit", 64, math.inf),
-    ("constraint_limit", 0, math.inf),
+from routing.engine.config import RoutingConfig
+from routing.engine.errors import InvalidProviderResponse, UnknownToolError
+from routing.engine.inference import infer_traits
+from routing.engine.models import (
+    FALLBACK,
+    ActionSummary,
+    ChoiceDecision,
+    DecisionProvider,
+    HarnessState,
+    RiskLevel,
+    RouteDecision,
+    RoutingMode,
+    ToolDescriptor,
 )
 
 
-def _mode(value: str) -> RoutingMode:
-    try:
-        return RoutingMode(value)
-    except ValueError:
-        raise RouterConfigurationError(f"mode must be one of {', '.join(RoutingMode)}") from None
-
-
 def validate_tools(tools: Sequence[ToolDescriptor]) -> None:
-    """Names must be there, different, and not the reserved label; raises ValueError."""
-    names = [tool.name for tool in tools]
-    if any(not name.strip() for name in names):
-        raise ValueError("tool names must not be blank")
-    if FALLBACK in names:
-        raise ValueError(f"{FALLBACK} is reserved")
-    if len(set(names)) != len(names):
-        raise ValueError("tool names must be unique")
+    """Raises ValueError for names that are blank, repeated or reserved: a choice among such tools would mean nothing."""
+    seen: set[str] = set()
+    for tool in tools:
+        if not isinstance(tool.name, str) or not tool.name.strip():
+            raise ValueError("tool names must be non-empty")
+        if tool.name == FALLBACK:
+            raise ValueError(f"the tool name {FALLBACK} is reserved")
+        if tool.name in seen:
+            raise ValueError(f"duplicate tool name: {tool.name}")
+        seen.add(tool.name)
 
 
-def judge_choice(
-    choice: ChoiceDecision, config: RoutingConfig, tools: Sequence[ToolDescriptor], *, direct: float | None = None
-) -> RouteDecision:
-    """The decision table. Bounds are inclusive at their lower end; `direct` replaces the configured direct threshold.
+def decide_early(config: RoutingConfig, tools: Sequence[ToolDescriptor]) -> RouteDecision | None:
+    """The decision where no provider is asked: the planner decides alone, or there is nothing to choose from.
 
-    Raises InvalidProviderResponse when the provider chose what was not offered.
+    Tools are looked at only when someone is to choose among them; ValueError as `validate_tools`.
     """
-    bar = config.direct_execution_threshold if direct is None else direct
-    facts = _facts(choice, len(tools) + 1)
+    if config.mode is RoutingMode.PLANNER_ONLY:
+        return _fallback("planner_only", source="none")
+    if not tools:
+        return _fallback("no_tools", source="none")
+    validate_tools(tools)
+    return None
+
+
+def judge_choice(choice: ChoiceDecision, config: RoutingConfig, tools: Sequence[ToolDescriptor]) -> RouteDecision:
+    """The decision table. Bounds are inclusive: a confidence equal to a threshold has reached it.
+
+    A malformed choice or one of no offered tool is the fallback `router_error`; in mode jev_only it raises
+    InvalidProviderResponse or UnknownToolError. Raises ValueError as `validate_tools`.
+    """
+    early = decide_early(config, tools)
+    if early is not None:
+        return early
+    try:
+        _check_choice(choice, tools)
+    except (InvalidProviderResponse, UnknownToolError):
+        if config.mode is RoutingMode.JEV_ONLY:
+            raise
+        return _fallback("router_error", tools=tools)
     if choice.choice == FALLBACK:
-        return _handed_back("no_matching_tool", None, facts)
-    tool = next((tool for tool in tools if tool.name == choice.choice), None)
-    if tool is None:
-        raise InvalidProviderResponse("the provider chose a tool that was not offered")
+        return _fallback("no_matching_tool", choice, tools)
     if choice.confidence < config.fallback_threshold:
-        return _handed_back("low_confidence", tool.category, facts)
-    if choice.confidence < bar and config.mode is RoutingMode.HYBRID:
-        return _handed_back("planner_confirmation", tool.category, facts, proposed=tool.name)
-    return RouteDecision(tool=tool.name, category=tool.category, **facts)
+        return _fallback("low_confidence", choice, tools)
+    tool = next(tool for tool in tools if tool.name == choice.choice)
+    direct, _ = direct_threshold(config, tool)
+    if config.mode is RoutingMode.HYBRID and choice.confidence < direct:
+        return _fallback("planner_confirmation", choice, tools, proposed=tool)
+    selected = RouteDecision(
+        tool=tool.name, category=category_of(tool), confidence=choice.confidence, source="provider"
+    )
+    return _with_facts(selected, choice.probabilities, tools)
 
 
-def _facts(choice: ChoiceDecision, k: int) -> dict[str, Any]:
-    top = sorted(choice.probabilities.values(), reverse=True)[:2]
-    return {
-        "confidence": choice.confidence,
-        "probabilities": choice.probabilities,
-        "source": "provider",
-        "k": k,
-        "top_probability": top[0] if top else None,
-        "margin": top[0] - top[1] if len(top) > 1 else None,
-    }
+def direct_threshold(config: RoutingConfig, tool: ToolDescriptor) -> tuple[float, str]:
+    """From which confidence on this tool is selected without the planner, and by which rule: finish, risk or default."""
+    if config.finish_threshold is not None and category_of(tool) == "finish":
+        return config.finish_threshold, "finish"
+    if config.risk_thresholds:
+        effect = tool.effect or infer_traits(tool.name, tool.description)["effect"]
+        if effect in config.risk_thresholds:
+            return config.risk_thresholds[effect], "risk"
+    return config.direct_execution_threshold, "default"
 
 
-def _handed_back(reason: str, category: str | None, facts: Mapping[str, Any], proposed: str | None = None) -> RouteDecision:
-    return RouteDecision(category=category, fallback=True, fallback_reason=reason, proposed_tool=proposed, **facts)
+def category_of(tool: ToolDescriptor) -> str:
+    return tool.category or infer_traits(tool.name, tool.description)["category"]
+
+
+def _check_choice(choice: ChoiceDecision, tools: Sequence[ToolDescriptor]) -> None:
+    if not isinstance(choice.choice, str) or not _is_share(choice.confidence):
+        raise InvalidProviderResponse("a choice needs a label and a confidence from 0 to 1")
+    if not isinstance(choice.probabilities, Mapping) or not all(map(_is_share, choice.probabilities.values())):
+        raise InvalidProviderResponse("probabilities must be numbers from 0 to 1")
+    if choice.choice != FALLBACK and all(tool.name != choice.choice for tool in tools):
+        raise UnknownToolError("the provider chose a tool that was not offered")
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= 1
+
+
+def _fallback(
+    reason: str,
+    choice: ChoiceDecision | None = None,
+    tools: Sequence[ToolDescriptor] = (),
+    *,
+    proposed: ToolDescriptor | None = None,
+    source: str = "provider",
+) -> RouteDecision:
+    decision = RouteDecision(
+        category=category_of(proposed) if proposed else None,
+        confidence=choice.confidence if choice else 0.0,
+        fallback=True,
+        fallback_reason=reason,
+        proposed_tool=proposed.name if proposed else None,
+        source=source,
+    )
+    return _with_facts(decision, choice.probabilities if choice else {}, tools)
+
+
+def _with_facts(
+    decision: RouteDecision, probabilities: Mapping[str, float], tools: Sequence[ToolDescriptor]
+) -> RouteDecision:
+    """The decision with what was offered: how many labels, and how the likeliest stands to the next."""
+    best = sorted(probabilities.values(), reverse=True)[:2]
+    return replace(
+        decision,
+        probabilities=dict(probabilities),
+        k=len(tools) + 1 if tools else None,
+        top_probability=best[0] if best else None,
+        margin=best[0] - best[1] if len(best) > 1 else None,
+    )
+
+
+__all__ = [
+    "FALLBACK",
+    "ActionSummary",
+    "ChoiceDecision",
+    "DecisionProvider",
+    "HarnessState",
+    "RiskLevel",
+    "RouteDecision",
+    "RoutingConfig",
+    "RoutingMode",
+    "ToolDescriptor",
+    "category_of",
+    "decide_early",
+    "direct_threshold",
+    "judge_choice",
+    "validate_tools",
+]

@@ -1,14 +1,17 @@
-"""What a decision provider is: given what is going on and a few tools, it prefers one label and says how sure it is."""
+"""What decides among tools: a provider of the outside (`DecisionProvider`), or a chooser that knows the tools themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from routing.engine.router import ChoiceDecision, HarnessState, ToolDescriptor
+from routing.engine.models import ChoiceDecision, DecisionProvider, HarnessState, ToolDescriptor
 
 
-class LocalChooser(Protocol):
-    """A provider that answers in process, without a network."""
+class ToolChooser(Protocol):
+    """Picks one of the tools, or the label `__fallback__`, in process."""
 
     def choose(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> ChoiceDecision: ...
+
+
+__all__ = ["ChoiceDecision", "DecisionProvider", "ToolChooser"]

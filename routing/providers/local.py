@@ -1,52 +1,81 @@
-"""The provider that always exists: the resolver's ranking, without a network. Its confidence is the calibrated probability."""
+"""The provider that always exists: the resolver's ranker over the tools at hand. No network, no model.
+
+Its confidence is the resolver's calibrated probability that the first-ranked tool is right; the fallback label gets the
+chance that none of them fits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from routing.engine import Catalog, Ranked, load_registry, rank
+from routing.engine.catalog import Catalog
+from routing.engine.models import FALLBACK, ChoiceDecision, HarnessState, ToolDescriptor
+from routing.engine.policies import effective
+from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
+from routing.engine.query import read_request
 from routing.engine.registry import Endpoint, Registry, Tool
-from routing.engine.router import FALLBACK, ChoiceDecision, HarnessState, ToolDescriptor
+from routing.engine.scoring import Ranking, rank_view
 
-_BROUGHT = "tools"
+MAX_QUERY_BYTES = 2048
+_NOWHERE = "·"  # the endpoint of tools that a caller brings: a name without words, so that it matches nothing
 
 
 class LocalProvider:
-    """Ranks tools that a caller brought along, or candidates that were ranked in their scope already."""
+    """With a catalog and a scope, tools are known by their public names there; without, by what the caller says of them."""
 
-    def __init__(self, ranked: Sequence[Ranked] | None = None) -> None:
-        self._ranked = ranked
+    def __init__(self, catalog: Catalog | None = None, *, scope: str | None = None) -> None:
+        self._catalog = catalog
+        self._scope = scope
 
     def choose(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> ChoiceDecision:
-        """The likeliest tool, or the fallback label when no word of the goal speaks for any."""
-        chances = self._in_scope(tools) if self._ranked is not None else _of_brought(state, tools)
-        if not any(chances.values()):
-            return ChoiceDecision(choice=FALLBACK, probabilities={**chances, FALLBACK: 1.0}, confidence=0.0)
-        best = max(chances, key=lambda name: chances[name])
-        return ChoiceDecision(choice=best, probabilities=_with_fallback(chances), confidence=chances[best])
-
-    def _in_scope(self, tools: Sequence[ToolDescriptor]) -> dict[str, float]:
-        known = {candidate.public: candidate.probability for candidate in self._ranked or ()}
-        return {tool.name: known.get(tool.name, 0.0) for tool in tools}
+        """The likeliest tool, or the fallback label when nothing fits well enough."""
+        if self._catalog is not None and self._scope is not None:
+            policy = self._catalog.policy(self._catalog.scope(self._scope).policy)
+            ranking = _rank(self._catalog, self._scope, state, len(tools))
+        else:
+            policy = effective("default", ())
+            ranking = _rank(_declared(tools), "default", state, len(tools))
+        verdict = judge(ranking, Thresholds.of(policy.resolver))
+        named = [
+            candidate.doc.public if self._scope is not None else candidate.doc.wire for candidate in ranking.candidates
+        ]
+        return _choice(verdict, named, shares(ranking, verdict), tools)
 
 
 def query_of(state: HarnessState) -> str:
-    """What the resolver is asked: the goal, and what was seen last where the goal leaves room for it."""
-    return " ".join(filter(None, (state.goal, state.observation)))[:2000]
+    """What a state asks for, as one text: the goal, and what was seen last, within the resolver's bound."""
+    text = "\n".join(part for part in (state.goal, state.observation) if part)
+    return text.encode(errors="replace")[:MAX_QUERY_BYTES].decode(errors="ignore")
 
 
-def _of_brought(state: HarnessState, tools: Sequence[ToolDescriptor]) -> dict[str, float]:
-    """Chances of tools that stand in no registry: they are ranked among themselves, by their own words."""
-    ranked = rank(_catalog_of(tools), query_of(state), limit=len(tools))
-    chances = {candidate.wire: candidate.probability for candidate in ranked}
-    return {tool.name: chances.get(tool.name, 0.0) for tool in tools}
+def _rank(catalog: Catalog, scope: str, state: HarnessState, limit: int) -> Ranking:
+    return rank_view(catalog.view(scope), read_request(query_of(state)), limit=max(limit, 1))
 
 
-def _catalog_of(tools: Sequence[ToolDescriptor]) -> Catalog:
-    declared = tuple(Tool(name=tool.name, description=tool.description, category=tool.category, risk=str(tool.risk)) for tool in tools)
-    return load_registry(Registry(endpoints=(Endpoint(name=_BROUGHT, kind="declared", tools=declared),)))
+def _declared(tools: Sequence[ToolDescriptor]) -> Catalog:
+    """A catalog of nothing but these tools."""
+    declared = tuple(
+        Tool(
+            name=tool.name,
+            description=tool.description,
+            input_schema=tool.schema,
+            category=tool.category,
+            risk=tool.risk.value,
+            effect=tool.effect,
+        )
+        for tool in tools
+    )
+    return Catalog(Registry(endpoints=(Endpoint(name=_NOWHERE, kind="declared", tools=declared),)))
 
 
-def _with_fallback(chances: Mapping[str, float]) -> dict[str, float]:
-    """All labels, the rest of the certainty going to the fallback label."""
-    return {**chances, FALLBACK: max(0.0, 1.0 - sum(chances.values()))}
+def _choice(
+    verdict: Verdict, ranked: Sequence[str], chances: Iterable[float], tools: Sequence[ToolDescriptor]
+) -> ChoiceDecision:
+    found = dict(zip(ranked, chances, strict=True))
+    probabilities = {tool.name: found.get(tool.name, 0.0) for tool in tools}
+    probabilities[FALLBACK] = 1 - verdict.match_probability
+    first = next((name for name in ranked if name in probabilities), None)
+    if first is None:
+        return ChoiceDecision(choice=FALLBACK, probabilities=probabilities, confidence=0.0)
+    choice = FALLBACK if verdict.status == NO_MATCH else first
+    return ChoiceDecision(choice=choice, probabilities=probabilities, confidence=probabilities[first])

@@ -1,0 +1,90 @@
+"""Values of the decision router: what a harness says, what a provider answers, what is decided.
+
+Constructors check nothing, as harnesses expect of them; `router.validate_tools` and `router.judge_choice` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+FALLBACK = "__fallback__"  # the label by which a provider says that nothing fits
+
+
+class RiskLevel(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class RoutingMode(StrEnum):
+    PLANNER_ONLY = "planner_only"
+    JEV_ONLY = "jev_only"
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDescriptor:
+    name: str
+    description: str
+    category: str | None = None  # inferred when absent
+    risk: RiskLevel = RiskLevel.MEDIUM
+    schema: Mapping[str, Any] = field(default_factory=dict)  # never sent to a provider
+    effect: str | None = None  # read | write | erase | execute; inferred when absent
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSummary:
+    tool: str
+    outcome: str
+    arguments_hash: str | None = None  # never sent to a provider
+
+
+@dataclass(slots=True)
+class HarnessState:
+    """Where the harness is. Mutable, since a harness keeps one and brings it up to date."""
+
+    goal: str
+    observation: str | None = None
+    last_action: str | None = None
+    recent_actions: list[ActionSummary] = field(default_factory=list)  # oldest first
+    constraints: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceDecision:
+    """A provider's answer: one of the offered labels, or FALLBACK."""
+
+    choice: str
+    probabilities: Mapping[str, float]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class RouteDecision:
+    """A selected tool, or a fallback with its reason: the planner decides then.
+
+    A fallback has no tool, but may still carry confidence, category and probabilities. `proposed_tool` is what the
+    planner is asked to confirm; `k` counts the labels offered, the fallback among them.
+    """
+
+    tool: str | None = None
+    category: str | None = None
+    confidence: float = 0.0
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    fallback: bool = False
+    fallback_reason: str | None = None
+    proposed_tool: str | None = None
+    source: str | None = None  # provider | cache | coalesced | local | session | none
+    k: int | None = None
+    top_probability: float | None = None
+    margin: float | None = None  # of the likeliest label over the next
+
+
+class DecisionProvider(Protocol):
+    """An outside model that picks one of several labels, each told by a short text."""
+
+    async def choose(self, *, state: str, instructions: str, criteria: Mapping[str, str]) -> ChoiceDecision: ...
