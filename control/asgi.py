@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "control.settings")
 
+from asgiref.sync import sync_to_async  # noqa: E402
 from django.core.asgi import get_asgi_application  # noqa: E402
+from django.db import DatabaseError  # noqa: E402
 
 django_application = get_asgi_application()
 
 import routing.tasks  # noqa: E402,F401  (tells services how tasks are sent)
 from control.celery import app as celery_app  # noqa: E402
 from control.hub import hub  # noqa: E402
-from routing.generation import watcher  # noqa: E402
+from routing.generation import refresh_all, watcher  # noqa: E402
 
 celery_app.set_default()
+logger = logging.getLogger(__name__)
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -26,11 +30,20 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         await django_application(scope, receive, send)
 
 
+async def _load() -> None:
+    """Have keys and catalogs in memory before the first request; a database that is away is waited for by the watcher."""
+    try:
+        await sync_to_async(refresh_all)()
+    except DatabaseError:
+        logger.warning("database away at start; requests are refused until it answers")
+    watcher.start()
+
+
 async def _lifespan(receive: Any, send: Any) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
-            watcher.start()
+            await _load()
             hub.start()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":

@@ -6,6 +6,7 @@ so by `BusAway`; callers decide whether that matters.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,6 +15,8 @@ from typing import Any
 import orjson
 import redis
 from django.conf import settings
+
+logger = logging.getLogger(__name__)
 
 LIVE_CHANNEL = "switchyard:live"
 _STREAM = "switchyard:ledger:{}"
@@ -51,14 +54,17 @@ def ping() -> None:
     _call(client().ping)
 
 
-def announce(messages: Sequence[Mapping[str, Any]]) -> None:
+def tell(messages: Sequence[Mapping[str, Any]]) -> None:
     """Tell every process, at most once, that something happened. Silence is no failure: whoever listens also looks."""
     if not messages:
         return
     pipe = client().pipeline(transaction=False)
     for message in messages:
         pipe.publish(LIVE_CHANNEL, orjson.dumps(message))
-    _call(pipe.execute)
+    try:
+        _call(pipe.execute)
+    except BusAway:
+        logger.info("bus away: open pages and waiting answers will look at the database")
 
 
 def push_event(workspace_id: Any, body: Mapping[str, Any]) -> bool:

@@ -63,6 +63,10 @@ class Watched(Generic[T]):
                 self._value = self._load(self._value)
                 self._seen = now
 
+    @property
+    def is_loaded(self) -> bool:
+        return self._seen is not None
+
     def forget(self) -> None:
         """Drop the value, so that the next use loads it anew (tests change databases under it)."""
         with self._lock:
@@ -100,8 +104,7 @@ class Watcher:
 
     def _look(self) -> None:
         try:
-            for watched in _watched:
-                watched.refresh()
+            refresh_all()
         except DatabaseError as error:
             logger.warning("database away, keeping what is known: %s", type(error).__name__)
             close_old_connections()
@@ -111,6 +114,17 @@ class Watcher:
 
 _watched: list[Any] = []
 watcher = Watcher()
+
+
+def refresh_all() -> None:
+    """Load what is not loaded yet or is behind; a web process does so before it takes its first request."""
+    for watched in _watched:
+        watched.refresh()
+
+
+def is_kept_fresh() -> bool:
+    """Whether watched values can be read without asking the database."""
+    return watcher.running and all(watched.is_loaded for watched in _watched)
 
 
 def forget_all() -> None:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ninja import NinjaAPI
+from ninja.errors import ValidationError, ValidationErrorContext
 
 from control.api import errors
 from control.api.parsing import JsonParser
 from control.api.routers import ledger, recommendations, registry, simulate, tools
 
-api = NinjaAPI(
+
+class Api(NinjaAPI):
+    def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
+        """Keep the value that was sent, which the library drops: an error is to say what it met."""
+        problems: list[dict[str, Any]] = []
+        for context in error_contexts:
+            source = context.model.__ninja_param_source__
+            for error in context.pydantic_validation_error.errors(include_url=False):
+                problems.append({**error, "loc": (source, *context.model.__ninja_flatten_map_reverse__.get(error["loc"], error["loc"]))})
+        return ValidationError(problems)
+
+
+api = Api(
     title="Switchyard",
     version="1",
     description="Which tool, endpoint or model an agent should use next; what it did; and what is published.",

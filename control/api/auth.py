@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 
 from control.access import RIGHTS
 from control.api.errors import Forbidden
 from control.keys import Harness, find_harness
+from routing.generation import is_kept_fresh
 from routing.services.decisions import Caller
 
 
@@ -21,8 +23,9 @@ class Needs:
         self.right = right
         self.openapi_security_schema = {"type": "http", "scheme": "bearer"}
 
-    def __call__(self, request: HttpRequest) -> Harness | None:
-        harness = harness_of(request)
+    async def __call__(self, request: HttpRequest) -> Harness | None:
+        # Usually memory is asked; where nothing keeps it fresh (tests, a database that was away) the database is.
+        harness = harness_of(request) if is_kept_fresh() else await sync_to_async(harness_of)(request)
         if harness is not None and self.right not in harness.rights:
             raise Forbidden(f"This key lacks the right {self.right}.")
         return harness

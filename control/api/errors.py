@@ -76,6 +76,11 @@ def register(api: NinjaAPI) -> None:
     api.add_exception_handler(Exception, _unexpected)
 
 
+async def unknown(request: HttpRequest, rest: str) -> HttpResponse:
+    """Any address below /api that is no call."""
+    return problem(request, "not_found", "There is no such call; /api/v1/openapi.json lists them all.")
+
+
 def unauthenticated(request: HttpRequest) -> HttpResponse:
     return problem(request, "unauthenticated", "Send a valid key: Authorization: Bearer <key>.")
 
@@ -96,13 +101,13 @@ def _unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _invalid(request: HttpRequest, errors: Sequence[Mapping[str, Any]]) -> HttpResponse:
-    details = [_detail(error) for error in errors]
+    details = [detail_of(error) for error in errors]
     first = details[0] if details else {"path": "", "message": "is not valid"}
     message = f"{first['path'] or 'The body'}: {first['message']}" + (f" (and {len(details) - 1} more)" if len(details) > 1 else "")
     return problem(request, "invalid_request", message, details)
 
 
-def _detail(error: Mapping[str, Any]) -> dict[str, Any]:
+def detail_of(error: Mapping[str, Any]) -> dict[str, Any]:
     path = path_of(error["loc"])
     detail: dict[str, Any] = {"path": path, "message": _sentence(error)}
     given = error.get("input")

@@ -92,4 +92,4 @@ def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
 
 
 def _announce(revision: Revision) -> None:
-    bus.announce([{"event": "revision.published", "workspace": str(revision.workspace_id), "revision": revision.number}])
+    bus.tell([{"event": "revision.published", "workspace": str(revision.workspace_id), "revision": revision.number}])

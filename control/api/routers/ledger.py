@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from control.api.answers import answer
 from control.api.auth import needs
-from control.api.errors import _detail
-from control.api.pagination import mark, read_mark
+from control.api.errors import detail_of
+from control.api.pagination import mark, only_known, read_mark
 from control.api.schemas.ledger import DecisionFilters, EventFilters, EventIn, EventsIn
 from control.keys import Harness
 from routing import records
@@ -43,7 +43,7 @@ def _read(events: list[dict[str, Any]]) -> tuple[list[tuple[int, ledger.Report]]
         try:
             good.append((index, _report(EventIn.model_validate(raw))))
         except ValidationError as error:
-            details = [_detail({**item, "loc": ("body", "events", *item["loc"])}) for item in error.errors()]
+            details = [detail_of({**item, "loc": ("body", "events", *item["loc"])}) for item in error.errors()]
             rejected.append(_rejection(index, raw.get("id"), "invalid_request", details[0]["message"], details))
     return good, rejected
 
@@ -71,6 +71,7 @@ def _rejection(index: int, event_id: Any, code: str, message: str, details: list
 @router.get("/events", auth=needs("read"), summary="The ledger, newest first", operation_id="list_events")
 async def events(request: HttpRequest, data: Query[EventFilters]) -> HttpResponse:
     harness: Harness = request.auth  # type: ignore[attr-defined]
+    only_known(request, EventFilters)
     filters = data.model_dump(exclude_none=True, exclude=_NOT_FILTERS)
     rows, following = await sync_to_async(records.events)(harness.workspace_id, harness.scope, filters, read_mark(data.after), data.limit)
     return answer({"items": rows, "next": mark(following) if following else None})
@@ -79,6 +80,7 @@ async def events(request: HttpRequest, data: Query[EventFilters]) -> HttpRespons
 @router.get("/decisions", auth=needs("read"), summary="Decisions, newest first", operation_id="list_decisions")
 async def decisions(request: HttpRequest, data: Query[DecisionFilters]) -> HttpResponse:
     harness: Harness = request.auth  # type: ignore[attr-defined]
+    only_known(request, DecisionFilters)
     filters = data.model_dump(exclude_none=True, exclude=_NOT_FILTERS)
     rows, following = await sync_to_async(records.decisions)(harness.workspace_id, harness.scope, filters, read_mark(data.after), data.limit)
     return answer({"items": rows, "next": mark(following) if following else None})

@@ -14,6 +14,7 @@ from control.api.auth import caller, needs
 from control.api.errors import problem
 from control.api.schemas.recommendations import ResolveIn, RouteIn
 from routing.choices import DecisionState, DecisionType
+from routing.generation import is_kept_fresh
 from routing.models import Decision
 from routing.services import decisions
 from routing.services.decisions import Caller, resolve_worker
@@ -25,13 +26,17 @@ router = Router(tags=["recommendations"])
 async def resolve(request: HttpRequest, data: ResolveIn) -> HttpResponse:
     who, query = caller(request), data.text()
     asked: dict[str, Any] = {"max_hits": data.max_hits, "tier": data.tier, "session_id": data.session_id}
-    if decisions.resolve_lane(who) == "worker":
+    if await _lane(who) == "worker":
         return await _resolve_on_a_worker(request, who, query, asked, data.wait_ms)
     return answer(await sync_to_async(decisions.resolve)(who, query, explain=data.explain, **asked))
 
 
+async def _lane(who: Caller) -> str:
+    return decisions.resolve_lane(who) if is_kept_fresh() else await sync_to_async(decisions.resolve_lane)(who)
+
+
 async def _resolve_on_a_worker(request: HttpRequest, who: Caller, query: str, asked: dict[str, Any], wait_ms: int) -> HttpResponse:
-    inline = decisions.judge(who.live(), who, query, max_hits=asked["max_hits"], explain=False, tier="lexical").answer
+    inline = await sync_to_async(_inline)(who, query, asked["max_hits"])
     if "error" in inline:
         return answer(inline)
     decision_id = str(uuid7())
@@ -63,6 +68,10 @@ async def route(request: HttpRequest, data: RouteIn) -> HttpResponse:
     if row.state == DecisionState.FINISHED:
         return answer(row.answer)
     return _failed(request, row) if row.is_final else promise(row, f"/api/v1/decisions/{decision_id}")
+
+
+def _inline(who: Caller, query: str, max_hits: int | None) -> dict[str, Any]:
+    return decisions.judge(who.live(), who, query, max_hits=max_hits, explain=False, tier="lexical").answer
 
 
 def _failed(request: HttpRequest, row: Decision) -> HttpResponse:

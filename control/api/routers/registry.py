@@ -10,7 +10,7 @@ from ninja import Query, Router
 
 from control.api.answers import answer
 from control.api.auth import needs
-from control.api.pagination import mark, read_mark
+from control.api.pagination import mark, only_known, read_mark
 from control.api.schemas.registry import RevisionFilters
 from control.keys import Harness
 from routing import documents
@@ -35,6 +35,7 @@ async def registry(request: HttpRequest, revision: str = "live") -> HttpResponse
 
 @router.get("/revisions", auth=needs("registry.read"), summary="Revisions, newest first", operation_id="list_revisions")
 async def revisions(request: HttpRequest, data: Query[RevisionFilters]) -> HttpResponse:
+    only_known(request, RevisionFilters)
     rows, following = await sync_to_async(documents.revisions)(_workspace_id(request), read_mark(data.after), data.limit)
     return answer({"items": rows, "next": mark(following) if following else None})
 

@@ -8,6 +8,7 @@ from ninja import Query, Router
 
 from control.api.answers import answer
 from control.api.auth import caller, needs
+from control.api.pagination import only_known
 from control.api.schemas.recommendations import SearchToolsIn
 from routing.services import decisions
 
@@ -16,6 +17,7 @@ router = Router(tags=["tools"])
 
 @router.get("/tools/search", auth=needs("decide"), summary="Browse tools", operation_id="search_tools_by_address")
 async def search_by_address(request: HttpRequest, data: Query[SearchToolsIn]) -> HttpResponse:
+    only_known(request, SearchToolsIn)
     return answer(await sync_to_async(decisions.browse)(caller(request), data.query, data.max_hits))
 
 

@@ -94,7 +94,4 @@ def announce_final(row: Decision) -> None:
         "at": timestamp(timezone.now()),
         "kind": "decision.finished",
     }
-    try:
-        bus.announce([message])
-    except bus.BusAway:
-        logger.info("bus away: whoever waits for the decision looks at its row")
+    bus.tell([message])

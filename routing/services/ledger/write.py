@@ -7,6 +7,7 @@ commit; so a writer that dies anywhere loses nothing and writes nothing twice.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -31,10 +32,8 @@ def write(workspace_id: Any) -> int:
     if workspace is None:
         return 0
     ChainHead.objects.get_or_create(workspace_id=workspace_id)
-    try:
+    with contextlib.suppress(bus.BusAway):
         bus.clear_nudge(workspace_id)
-    except bus.BusAway:
-        pass
     written = 0
     while (count := _write_batch(workspace_id, workspace)) is not None:
         written += count
@@ -164,7 +163,4 @@ def _announce(workspace_id: Any, rows: Sequence[Event]) -> None:
         }
         for row in rows
     ]
-    try:
-        bus.announce(messages)
-    except bus.BusAway:
-        logger.info("bus away: open pages will catch up from the ledger")
+    bus.tell(messages)
