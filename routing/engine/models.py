@@ -78,7 +78,7 @@ class RouteDecision:
     fallback: bool = False
     fallback_reason: str | None = None
     proposed_tool: str | None = None
-    source: str | None = None  # provider | cache | coalesced | local | session | none
+    source: str = "none"  # provider | cache | coalesced | local | session | none
     k: int | None = None
     top_probability: float | None = None
     margin: float | None = None  # of the likeliest label over the next

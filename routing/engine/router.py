@@ -48,8 +48,12 @@ def decide_early(config: RoutingConfig, tools: Sequence[ToolDescriptor]) -> Rout
     return None
 
 
-def judge_choice(choice: ChoiceDecision, config: RoutingConfig, tools: Sequence[ToolDescriptor]) -> RouteDecision:
+def judge_choice(
+    choice: ChoiceDecision, config: RoutingConfig, tools: Sequence[ToolDescriptor], *, direct: float | None = None
+) -> RouteDecision:
     """The decision table. Bounds are inclusive: a confidence equal to a threshold has reached it.
+
+    `direct` stands for the direct threshold where the caller knows better than `direct_threshold` what it is.
 
     A malformed choice or one of no offered tool is the fallback `router_error`; in mode jev_only it raises
     InvalidProviderResponse or UnknownToolError. Raises ValueError as `validate_tools`.
@@ -65,12 +69,12 @@ def judge_choice(choice: ChoiceDecision, config: RoutingConfig, tools: Sequence[
         return _fallback("router_error", tools=tools)
     if choice.choice == FALLBACK:
         return _fallback("no_matching_tool", choice, tools)
-    if choice.confidence < config.fallback_threshold:
-        return _fallback("low_confidence", choice, tools)
     tool = next(tool for tool in tools if tool.name == choice.choice)
-    direct, _ = direct_threshold(config, tool)
-    if config.mode is RoutingMode.HYBRID and choice.confidence < direct:
-        return _fallback("planner_confirmation", choice, tools, proposed=tool)
+    if choice.confidence < config.fallback_threshold:
+        return _fallback("low_confidence", choice, tools, category=category_of(tool))
+    bar = direct_threshold(config, tool)[0] if direct is None else direct
+    if config.mode is RoutingMode.HYBRID and choice.confidence < bar:
+        return _fallback("planner_confirmation", choice, tools, category=category_of(tool), proposed=tool.name)
     selected = RouteDecision(
         tool=tool.name, category=category_of(tool), confidence=choice.confidence, source="provider"
     )
@@ -110,15 +114,16 @@ def _fallback(
     choice: ChoiceDecision | None = None,
     tools: Sequence[ToolDescriptor] = (),
     *,
-    proposed: ToolDescriptor | None = None,
+    category: str | None = None,
+    proposed: str | None = None,
     source: str = "provider",
 ) -> RouteDecision:
     decision = RouteDecision(
-        category=category_of(proposed) if proposed else None,
+        category=category,
         confidence=choice.confidence if choice else 0.0,
         fallback=True,
         fallback_reason=reason,
-        proposed_tool=proposed.name if proposed else None,
+        proposed_tool=proposed,
         source=source,
     )
     return _with_facts(decision, choice.probabilities if choice else {}, tools)

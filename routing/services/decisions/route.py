@@ -153,7 +153,7 @@ def _from_scope(catalog: Catalog, scope: str, state: HarnessState, policy: Effec
         doc = catalog.tool(candidate.endpoint, candidate.wire)
         if candidate.available and doc is not None:
             tools[candidate.public] = _offered(candidate.public, doc.tool, candidate.endpoint)
-    return Offer(tools=tools, provider=LocalProvider(ranked))
+    return Offer(tools=tools, provider=LocalProvider(catalog, scope=scope))
 
 
 def _brought(given: Iterable[Mapping[str, Any]]) -> Offer:
