@@ -13,6 +13,8 @@ from celery.signals import setup_logging, worker_process_init, worker_ready, wor
 from control import lifeline
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "control.settings")
+# Django's checks import every page and call of the web, which a worker never serves: a second of each start.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("switchyard")
 app.config_from_object("django.conf:settings", namespace="CELERY")
