@@ -1,0 +1,140 @@
+"""How the console writes numbers, times and names. Every filter returns plain text, which the template escapes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from control.web import words
+
+register = template.Library()
+MINUS = "−"
+
+
+@register.simple_tag
+def icon(name: str, size: str = "") -> SafeString:
+    """An icon of the sprite; it is decoration, the word beside it carries the meaning."""
+    return format_html('<svg class="i {}" aria-hidden="true"><use href="#i-{}"/></svg>', size, name)
+
+
+@register.simple_tag
+def status(value: str | None, form: str = "", word: str = "") -> SafeString:
+    """A verdict: its shape, then its word. `form` is "", "bare" or "big"."""
+    shown = words.badge(value)
+    return format_html(
+        '<span class="status {} {}"><svg aria-hidden="true"><use href="#s-{}"/></svg>{}</span>',
+        shown.shape,
+        form,
+        shown.shape,
+        word or shown.word,
+    )
+
+
+@register.simple_tag
+def pair(name: str | None) -> SafeString:
+    """A tool's public name, its endpoint muted. Names from elsewhere may run right to left, so each is isolated."""
+    endpoint, separator, tool = (name or "").partition("__")
+    if not separator:
+        return format_html('<bdi class="pairname">{}</bdi>', endpoint)
+    return format_html('<bdi class="pairname"><i>{}__</i>{}</bdi>', endpoint, tool)
+
+
+@register.simple_tag
+def risk(value: str | None) -> SafeString:
+    """Four bars and the word."""
+    shown = value if value in words.RISKS else "medium"
+    return format_html(
+        '<span class="risk {}"><svg viewBox="0 0 18 10" aria-hidden="true"><rect x="0" y="6" width="3" height="4"/>'
+        '<rect x="5" y="4" width="3" height="6"/><rect x="10" y="2" width="3" height="8"/>'
+        '<rect x="15" y="0" width="3" height="10"/></svg>{}</span>',
+        shown,
+        shown.capitalize(),
+    )
+
+
+@register.simple_tag
+def moment(value: dt.datetime | None, form: str = "clock") -> SafeString:
+    """A time as `<time>`: "clock" with milliseconds, "full" with the date, "ago" for what people did; exact in the title."""
+    if value is None:
+        return format_html('<span class="mute">{}</span>', "–")
+    exact = value.astimezone(dt.UTC)
+    iso = exact.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    full = f"{exact.day} {exact:%b %Y, %H:%M:%S} UTC"
+    if form == "ago":
+        return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', iso, full, ago(exact))
+    if form == "full":
+        return format_html('<time datetime="{}" title="{}">{}</time>', iso, iso, full)
+    return format_html('<time datetime="{}" title="{}">{}.{:03d}</time>', iso, full, f"{exact:%H:%M:%S}", exact.microsecond // 1000)
+
+
+def ago(value: dt.datetime, now: dt.datetime | None = None) -> str:
+    """How long ago, in the largest unit that fits."""
+    seconds = max(0, int(((now or dt.datetime.now(dt.UTC)) - value).total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return "just now" if seconds < 5 else f"{seconds} s ago"
+
+
+@register.filter
+def count(value: Any) -> str:
+    """A whole number with thousands parted."""
+    return f"{int(value or 0):,}"
+
+
+@register.filter
+def figure(value: Any, places: int = 2) -> str:
+    """A number with a fixed number of places and a real minus; a dash when there is none."""
+    if value is None or value == "":
+        return "–"
+    text = f"{abs(float(value)):,.{places}f}"
+    return MINUS + text if float(value) < 0 and float(text.replace(",", "")) != 0 else text
+
+
+@register.filter
+def percent(value: Any) -> str:
+    """A share of 1 as whole percent, or with one place when it is small enough to vanish."""
+    if value is None:
+        return "–"
+    share = float(value) * 100
+    return f"{share:.0f}" if share >= 10 or share == 0 else f"{share:.1f}"
+
+
+@register.filter
+def share(part: Any, whole: Any) -> str:
+    """`part` of `whole` in percent with one place, or a dash when there is no whole."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+@register.filter
+def reason(code: str) -> words.Reason:
+    return words.reason(code)
+
+
+@register.filter
+def of(mapping: dict[str, Any], key: str) -> Any:
+    return mapping.get(key)
+
+
+@register.filter
+def plural(number: int, forms: str) -> str:
+    """`{{ n|plural:"tool,tools" }}` → "1 tool", "1,200 tools"."""
+    one, many = forms.split(",")
+    return f"{int(number):,} {one if number == 1 else many}"
+
+
+@register.filter
+def duration(milliseconds: Any) -> str:
+    """Milliseconds in the unit that reads best."""
+    if milliseconds is None:
+        return "–"
+    value = float(milliseconds)
+    if value >= 10_000:
+        return f"{value / 1000:.1f} s"
+    if value >= 1000:
+        return f"{value / 1000:.2f} s"
+    return f"{value:.1f} ms" if value < 10 else f"{value:.0f} ms"

@@ -1,0 +1,67 @@
+"""What the frame around every page needs. All of it is lazy: a fragment that draws no frame asks nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from control.access import allows
+from routing.models import EndpointRow, Revision, Workspace
+from routing.services import registry
+
+THEME_COOKIE = "switchyard_theme"
+THEMES = ({"value": "light", "label": "Light"}, {"value": "dark", "label": "Dark"}, {"value": "auto", "label": "System"})
+_WORDS = {"light": "light", "dark": "dark", "auto": "as the system"}
+_NEXT = {"light": "dark", "dark": "auto", "auto": "light"}
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: theme, and inside a workspace its name, counts, draft and the person's role there."""
+    return _theme(request) | _place(request)
+
+
+def theme_of(request: HttpRequest) -> str:
+    theme = request.COOKIES.get(THEME_COOKIE, "auto")
+    return theme if theme in _WORDS else "auto"
+
+
+def _theme(request: HttpRequest) -> dict[str, Any]:
+    theme = theme_of(request)
+    following = _NEXT[theme]
+    return {
+        "theme": theme,
+        "theme_word": _WORDS[theme],
+        "themes": THEMES,
+        "next_theme": {"value": following, "word": _WORDS[following]},
+    }
+
+
+def _place(request: HttpRequest) -> dict[str, Any]:
+    workspace: Workspace | None = getattr(request, "workspace", None)
+    role = getattr(request, "role", None)
+    if workspace is None:
+        return {"workspace": None}
+    return {
+        "workspace": workspace,
+        "role": role,
+        "can": {name: allows(role, action) for name, action in _CAN.items()},
+        "workspaces": SimpleLazyObject(lambda: list(Workspace.objects.visible_to(request.user))),
+        "live_number": SimpleLazyObject(lambda: workspace.live_revision.number if workspace.live_revision else None),
+        "draft_count": SimpleLazyObject(lambda: draft_count(workspace)),
+        "endpoint_count": SimpleLazyObject(lambda: EndpointRow.objects.filter(workspace=workspace).count()),
+        "revision_count": SimpleLazyObject(lambda: Revision.objects.filter(workspace=workspace).count()),
+    }
+
+
+_CAN = {
+    "see_registry": "registry.view",
+    "edit": "endpoint.edit",
+    "discard": "draft.discard",
+    "publish": "revision.publish",
+}
+
+
+def draft_count(workspace: Workspace) -> int:
+    return len(registry.draft_changes(workspace))

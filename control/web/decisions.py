@@ -1,0 +1,161 @@
+"""Decisions: the list with its filters, and the page of one."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+from django.views.decorators.vary import vary_on_headers
+
+from control.access import may
+from control.web import figures, telling, words
+from routing import listings
+from routing.choices import DecisionType
+from routing.models import Decision, Revision, ScopeRow, Workspace
+
+FILTERS = ("q", "type", "status", "scope", "harness", "since")
+SPANS = {"15m": timedelta(minutes=15), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+SPAN_WORDS = {"15m": "last 15 min", "1h": "last hour", "24h": "last 24 hours", "7d": "last 7 days"}
+STATUSES = ("confident", "ambiguous", "no_match", "selected", "fallback", "queued", "running", "failed")
+WORDS = {"q": "about", "status": "verdict", "since": ""}
+
+
+@require_GET
+@vary_on_headers("HX-Request")
+@may("decision.view")
+def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    chosen = {name: request.GET.get(name, "").strip()[:200] for name in FILTERS if request.GET.get(name, "").strip()}
+    context = _rows(request, workspace, chosen)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "decisions/list.html#list", context)
+    return render(request, "decisions/list.html", context)
+
+
+def _rows(request: HttpRequest, workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
+    everything = listings.decisions(workspace)
+    rows = _filter(chosen).apply(everything)
+    after, before = _place(request.GET.get("after")), _place(request.GET.get("before"))
+    page = listings.page_of(rows, key="pk", after=after, before=before)
+    number, capped = listings.counted(rows)
+    first = page.rows[0].pk if page.rows else None
+    return {
+        "chosen": chosen,
+        "active": [_chip(workspace, chosen, name) for name in chosen],
+        "page": page,
+        "rows": [{"decision": row, "then": telling.then(row), "verdict": telling.verdict(row), "chance": telling.chance(row),
+                  "instead": telling.instead(row), "runner": _runner(row)} for row in page.rows],
+        "total": number,
+        "capped": capped,
+        "newer_count": listings.newer_than(rows, "pk", first) if first and (after or before) else 0,
+        "any": bool(page.rows) or everything.exists(),
+        "first_page": address(workspace, chosen),
+        "newer_page": address(workspace, chosen, before=page.newer) if page.newer else "",
+        "older_page": address(workspace, chosen, after=page.older) if page.older else "",
+        "pinned": bool(after or before),
+    } | _choices(workspace, chosen)
+
+
+def _filter(chosen: dict[str, str]) -> listings.DecisionFilter:
+    exact = {name: chosen.get(name, "") for name in ("type", "status", "scope", "harness")}
+    return listings.DecisionFilter(text=chosen.get("q", ""), since=_since(chosen.get("since")), **exact)
+
+
+def _since(given: str | None) -> datetime | None:
+    """A span of the list, or a moment in RFC 3339; anything else filters nothing."""
+    if given in SPANS:
+        return timezone.now() - SPANS[given]
+    try:
+        moment = datetime.fromisoformat(given or "")
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else timezone.make_aware(moment)
+
+
+def _place(given: str | None) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(given or "")
+    except ValueError:
+        return None
+
+
+def address(workspace: Workspace, chosen: dict[str, str], **place: str | None) -> str:
+    query = {**chosen, **{key: value for key, value in place.items() if value}}
+    return reverse("decisions", args=[workspace.name]) + (f"?{urlencode(query)}" if query else "")
+
+
+def _chip(workspace: Workspace, chosen: dict[str, str], name: str) -> dict[str, str]:
+    value = chosen[name]
+    shown = SPAN_WORDS.get(value, value) if name == "since" else words.badge(value).word.lower() if name == "status" else value
+    without = address(workspace, {key: held for key, held in chosen.items() if key != name})
+    return {"name": name, "word": WORDS.get(name, name), "value": shown, "without": without}
+
+
+def _choices(workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
+    registered = ScopeRow.objects.filter(workspace=workspace).values_list("name", flat=True)
+    return {
+        "types": [(value, words.TYPE_WORDS.get(value, value)) for value in DecisionType.values],
+        "statuses": [(status, words.badge(status).word) for status in STATUSES],
+        "scopes": listings.scopes(workspace, registered),
+        "harnesses": listings.harnesses(workspace),
+        "spans": list(SPAN_WORDS.items()),
+        "clear": address(workspace, {}),
+    }
+
+
+def _runner(decision: Decision) -> str:
+    others = [str(candidate["target"]) for candidate in decision.candidates if candidate.get("target") != decision.target]
+    return others[0] if others and decision.target else ""
+
+
+# --- one decision ---------------------------------------------------------------------------------------------------
+@require_GET
+@vary_on_headers("HX-Request")
+@may("decision.view")
+def page(request: HttpRequest, workspace: Workspace, decision: uuid.UUID) -> HttpResponse:
+    row = get_object_or_404(Decision.objects.filter(workspace=workspace).defer("content"), pk=decision)
+    template = "decisions/detail.html" + ("#facts" if request.htmx else "")  # type: ignore[attr-defined]
+    return render(request, template, _told(workspace, row))
+
+
+def _told(workspace: Workspace, row: Decision) -> dict[str, Any]:
+    events = listings.events_of(row)
+    own = next((event for event in events if event.kind == "recommendation"), None)
+    bars = figures.candidate_bars(row.candidates)
+    return {
+        "decision": row,
+        "short": _short(row),
+        "verdict": telling.verdict(row),
+        "shape": words.badge(telling.verdict(row)).shape,
+        "say": telling.say(row),
+        "chance": telling.chance(row),
+        "reasons": telling.reasons(row),
+        "track": telling.track(row, events),
+        "events": events,
+        "own": own,
+        "data": own.data if own else {},
+        "candidates": bars,
+        "groups": [group for group in words.GROUP_ORDER if any(part.shape == group[0] for bar in bars for part in bar.parts)],
+        "wide": telling.scales(row, figures.WIDE),
+        "narrow": telling.scales(row, figures.NARROW),
+        "route": row.answer or {},
+        "source_word": words.SOURCE_WORDS.get(row.source or "", ""),
+        "revision_row": Revision.objects.filter(workspace=workspace, number=row.revision).defer("manifest").first(),
+        "stream": _stream(workspace, row),
+    }
+
+
+def _short(row: Decision) -> str:
+    text = str(row.pk)
+    return f"{text[:8]}-{text[-4:]}"
+
+
+def _stream(workspace: Workspace, row: Decision) -> str:
+    query = {"workspace": workspace.name, "scope": row.scope, "after": listings.newest_seq(workspace)}
+    return f"{reverse('live-events')}?{urlencode(query)}"

@@ -1,0 +1,204 @@
+"""Endpoints: the list, and the page of one as the draft has it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+from django.views.decorators.vary import vary_on_headers
+
+from control.access import may
+from control.web.forms.endpoints import ListForm, TextForm
+from routing import mapping, snapshot
+from routing.engine.inference import describe_traits
+from routing.engine.naming import public_fragments
+from routing.engine.registry import Tool
+from routing.models import Decision, EndpointRow, Workspace
+from routing.services import registry
+
+FILTERS = ("q", "kind", "enabled", "tag")
+RECENT = timedelta(hours=24)
+
+
+@require_GET
+@vary_on_headers("HX-Request")
+@may("registry.view")
+def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    chosen = {name: request.GET.get(name, "").strip()[:200] for name in FILTERS if request.GET.get(name, "").strip()}
+    everything = EndpointRow.objects.filter(workspace=workspace)
+    rows = _filtered(everything.annotate(tool_count=Count("tools")), chosen)
+    decided = _decided(workspace)
+    context = {
+        "chosen": chosen,
+        "rows": [{"endpoint": row, "hints": _hints(row), "decided": decided[row.name]} for row in rows],
+        "total": everything.count(),
+        "kinds": sorted(set(everything.values_list("kind", flat=True))),
+        "tags": sorted({tag for tags in everything.values_list("tags", flat=True) for tag in tags}),
+        "active": [_chip(workspace, chosen, name) for name in chosen],
+        "clear": reverse("endpoints", args=[workspace.name]),
+    }
+    template = "endpoints/list.html" + ("#list" if request.htmx else "")  # type: ignore[attr-defined]
+    return render(request, template, context)
+
+
+def _filtered(rows: QuerySet[Any], chosen: Mapping[str, str]) -> list[Any]:
+    if "q" in chosen:
+        rows = rows.filter(Q(name__icontains=chosen["q"]) | Q(description__icontains=chosen["q"]))
+    if "kind" in chosen:
+        rows = rows.filter(kind=chosen["kind"])
+    if chosen.get("enabled") in ("yes", "no"):
+        rows = rows.filter(enabled=chosen["enabled"] == "yes")
+    found = list(rows.order_by("name"))
+    # JSON lists are searched here: SQLite cannot look into them, and a registry has at most some hundred endpoints.
+    return [row for row in found if chosen["tag"] in row.tags] if "tag" in chosen else found
+
+
+def _hints(row: EndpointRow) -> int:
+    return len(row.use_when) + sum(len(hints) for hints in row.tool_use_when.values())
+
+
+def _decided(workspace: Workspace) -> Counter[str]:
+    """Decisions of the last day by the endpoint that they named."""
+    recent = Decision.objects.filter(workspace=workspace, created_at__gte=timezone.now() - RECENT, target__isnull=False)
+    totals: Counter[str] = Counter()
+    for target, number in recent.order_by().values_list("target").annotate(number=Count("pk")):
+        totals[target.split("__")[0]] += number
+    return totals
+
+
+def _chip(workspace: Workspace, chosen: Mapping[str, str], name: str) -> dict[str, str]:
+    rest = {key: held for key, held in chosen.items() if key != name}
+    without = reverse("endpoints", args=[workspace.name]) + (f"?{urlencode(rest)}" if rest else "")
+    return {"word": {"q": "about"}.get(name, name), "value": chosen[name], "without": without}
+
+
+# --- one endpoint ---------------------------------------------------------------------------------------------------
+@require_GET
+@may("registry.view")
+def page(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
+    return render(request, "endpoints/detail.html", told(request, find(workspace, name)))
+
+
+def find(workspace: Workspace, name: str) -> EndpointRow:
+    row = EndpointRow.objects.filter(workspace=workspace, name=name).prefetch_related("tools").first()
+    if row is None:
+        raise Http404
+    return row
+
+
+def mark(body: Mapping[str, Any], part: str, tool: str = "") -> str:
+    """A mark of one part of an endpoint as somebody reads it. Parts are apart, so that two people may edit two of them."""
+    value = body.get(part, {}).get(tool) if tool else body.get(part)
+    return registry.endpoint_version({"part": part, "tool": tool, "value": value or None})
+
+
+def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]:
+    """Everything on the page. `forms` replaces a form by one that was posted and has something to say."""
+    body = mapping.endpoint_document(row)
+    tools = _tools(row, body, forms.get("tool_form"), forms.get("tool", ""))
+    return {
+        "endpoint": row,
+        "description_form": TextForm(value=row.description, read=mark(body, "description")),
+        "tags_form": TextForm(value=", ".join(row.tags), read=mark(body, "tags")),
+        "hint_form": ListForm.of(row.use_when, mark(body, "use_when")),
+        "tools": tools,
+        "effects": Counter(tool["traits"].effect for tool in tools),
+        "capabilities": [_capability(item) for item in row.capabilities],
+        "facts": _facts(row),
+        "reach": _reach(request, row),
+        "is_draft": _differs(request, row, body),
+    } | {key: form for key, form in forms.items() if key not in ("tool_form", "tool")}
+
+
+def _tools(row: EndpointRow, body: Mapping[str, Any], posted: ListForm | None, posted_for: str) -> list[dict[str, Any]]:
+    rows = list(row.tools.all())
+    fragments = public_fragments(row.name, [tool.name for tool in rows])
+    documents = {tool["name"]: tool for tool in body.get("tools", ())}
+    return [
+        tool_line(row, documents[tool.name], fragments[tool.name], body, place, posted if tool.name == posted_for else None)
+        for place, tool in enumerate(rows)
+    ]
+
+
+def tool_line(
+    row: EndpointRow, document: Mapping[str, Any], fragment: str, body: Mapping[str, Any], place: int, posted: ListForm | None = None
+) -> dict[str, Any]:
+    key = hint_key(row, document["name"], fragment)
+    hints = row.tool_use_when.get(key, [])
+    return {
+        "name": document["name"],
+        "key": key,
+        "place": place,
+        "place_text": str(place),
+        "public": f"{row.name}__{fragment}",
+        "title": document.get("title") or "",
+        "description": document.get("description", ""),
+        "enabled": document.get("enabled", True),
+        "traits": _traits(document),
+        "hints": hints,
+        "form": posted or ListForm.of(hints, mark(body, "tool_use_when", key)),
+        "open": posted is not None,
+    }
+
+
+def hint_key(row: EndpointRow, wire: str, fragment: str) -> str:
+    """The key under which a tool's hints lie: as the registry spells it, else the name that the endpoint publishes."""
+    return next((key for key in (wire, fragment) if key in row.tool_use_when), wire)
+
+
+def _traits(document: Mapping[str, Any]) -> Any:
+    given = {key: document[key] for key in ("name", "title", "description", "annotations", "category", "risk", "effect") if key in document}
+    return describe_traits(Tool(**given))
+
+
+def _capability(item: Any) -> dict[str, Any]:
+    body = {"name": item} if isinstance(item, str) else item
+    level = float(body.get("level", 1.0))
+    return {"name": body["name"], "level": level, "width": round(88 * level, 2), "provenance": body.get("provenance", "declared")}
+
+
+def _facts(row: EndpointRow) -> list[tuple[str, str]]:
+    details = row.details or {}
+    shown = (
+        ("Kind", row.kind),
+        ("URL", row.url or ""),
+        ("Transport", details.get("transport", "")),
+        ("Credential", row.credential or ""),
+        ("Model", details.get("model", "")),
+        ("Context window", f"{details['context_window']:,} tokens" if details.get("context_window") else ""),
+        ("Owner", details.get("owner") or ""),
+        ("Note", details.get("note") or ""),
+    )
+    return [(name, str(value)) for name, value in shown if value]
+
+
+def _reach(request: HttpRequest, row: EndpointRow) -> list[dict[str, Any]] | None:
+    """Which scopes of the live revision reach it, and how much of it; None while it is not live."""
+    catalog = snapshot.live(request.workspace.pk).catalog  # type: ignore[attr-defined]
+    live = next((endpoint for endpoint in catalog.registry.endpoints if endpoint.name == row.name), None)
+    if live is None:
+        return None
+    return [_reached(catalog, scope, live) for scope in catalog.scopes]
+
+
+def _reached(catalog: Any, scope: str, endpoint: Any) -> dict[str, Any]:
+    seen = sum(catalog.permits(scope, endpoint.name, tool.name) for tool in endpoint.tools)
+    every = len(endpoint.tools)
+    shape, word = ("confident", "Full") if seen == every and every else ("ambiguous", "Part") if seen else ("no_match", "None")
+    return {"scope": scope, "seen": seen, "every": every, "shape": shape, "word": word}
+
+
+def _differs(request: HttpRequest, row: EndpointRow, body: Mapping[str, Any]) -> bool:
+    live = registry.revisions.live_document(request.workspace)  # type: ignore[attr-defined]
+    return next((one for one in live.get("endpoints", ()) if one["name"] == row.name), None) != body
+
+

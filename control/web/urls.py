@@ -1,0 +1,31 @@
+"""Addresses of the console. Every address names its workspace, so that a link means the same to everybody."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+
+from control.web import decisions, endpoint_edits, endpoints, overview, publish, revisions, session
+
+rooms = [
+    path("", overview.overview, name="overview"),
+    path("panels/figures", overview.figures_panel, name="panel-figures"),
+    path("panels/tail", overview.tail_panel, name="panel-tail"),
+    path("decisions", decisions.listing, name="decisions"),
+    path("decisions/<uuid:decision>", decisions.page, name="decision"),
+    path("endpoints", endpoints.listing, name="endpoints"),
+    path("endpoints/<str:name>", endpoints.page, name="endpoint"),
+    path("endpoints/<str:name>/edit/<str:part>", endpoint_edits.edit, name="endpoint-edit"),
+    path("publish", publish.page, name="publish"),
+    path("publish/discard", publish.discard, name="discard"),
+    path("revisions", revisions.listing, name="revisions"),
+    path("revisions/<int:number>", revisions.page, name="revision"),
+    path("revisions/<int:number>/export.yaml", revisions.export, name="revision-export"),
+]
+
+urlpatterns = [
+    path("", session.home, name="home"),
+    path("sign-in", session.sign_in, name="sign-in"),
+    path("sign-out", session.sign_out, name="sign-out"),
+    path("theme", session.theme, name="theme"),
+    path("w/<str:workspace>/", include(rooms)),
+]

@@ -1,0 +1,164 @@
+"""What the console says: one sentence for every code that the product may answer, and the words of its statuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GOOD, WARN, NOTE = "good", "warn", "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A machine word and what it means to an operator."""
+
+    code: str
+    tone: str  # good | warn | note
+    sentence: str
+
+
+_REASONS: tuple[tuple[str, str, str], ...] = (
+    ("single_candidate", NOTE, "Only one tool in scope matched the request, so there is nothing to compare it with."),
+    ("score_tie", WARN, "The first two candidates have the same score."),
+    ("close_scores", WARN, "The next candidate is too close to tell the two apart."),
+    ("weak_coverage", WARN, "Too little of the request speaks for the first candidate."),
+    ("low_matched_fraction", WARN, "Most words of a long request matched nothing."),
+    ("strong_coverage_and_margin", GOOD, "Most of the request speaks for it, and it leads the next candidate clearly."),
+    ("clear_margin", GOOD, "It leads the next candidate clearly."),
+    ("no_lexical_overlap", WARN, "No word of the request occurs in any tool of this scope."),
+    ("query_too_generic", WARN, "The request holds no word that tells one tool from another."),
+    ("best_candidate_unavailable", WARN, "A better candidate exists, but its endpoint was switched off or could not be reached."),
+    ("not_a_request", NOTE, "The text reads like conversation and asks for nothing to be done."),
+    ("functional_twins", WARN, "Two tools do the same thing; either may serve."),
+    ("effect_guard", WARN, "The candidate changes or erases something, and the request does not clearly ask for that."),
+    ("negated_action", WARN, "The request says not to do what this tool does."),
+    ("low_probability", WARN, "The chance that the first candidate is right is below what the policy asks for."),
+    ("semantic_match", NOTE, "The match rests on related meaning rather than on shared words."),
+    # why a route was handed back to the planner
+    ("planner_only", NOTE, "The policy leaves every choice to the planner."),
+    ("no_tools", WARN, "The request offered no tool to choose from."),
+    ("no_matching_tool", WARN, "None of the offered tools fits the request."),
+    ("no_matching_category", WARN, "None of the offered categories fits the request."),
+    ("low_confidence", WARN, "Confidence stayed below the fallback threshold, so the planner chooses."),
+    ("low_category_confidence", WARN, "Confidence in the category stayed below the fallback threshold."),
+    ("planner_confirmation", NOTE, "Confidence lies between the two thresholds, so the planner is asked to confirm the proposal."),
+    ("provider_error", WARN, "The decision provider did not answer, so the planner chooses."),
+    ("router_error", WARN, "The decision provider's answer could not be used, so the planner chooses."),
+    ("max_route_steps", WARN, "The session has used all of its routing steps."),
+    ("fallback_circuit_open", WARN, "Too many fallbacks in a row: the session's circuit is open until it is reset."),
+    ("missing_openrouter_api_key", WARN, "The provider has no credential, so nothing was asked of it."),
+    ("mcts_no_tools", WARN, "The first state offers no tool, so there is nothing to look ahead to."),
+    ("mcts_no_evidence", WARN, "The ledger holds too little evidence to look ahead."),
+)
+REASONS: dict[str, Reason] = {code: Reason(code=code, tone=tone, sentence=sentence) for code, tone, sentence in _REASONS}
+
+
+def reason(code: str) -> Reason:
+    """The sentence for a code; a code that a harness made up is shown as it is."""
+    return REASONS.get(code) or Reason(code=code, tone=NOTE, sentence="Reported by the harness.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Badge:
+    """A verdict's shape (a class of the style sheet) and its word."""
+
+    shape: str
+    word: str
+
+
+_BADGES: dict[str, Badge] = {
+    status: Badge(shape=shape, word=word)
+    for status, shape, word in (
+        ("confident", "confident", "Confident"),
+        ("selected", "confident", "Selected"),
+        ("ambiguous", "ambiguous", "Ambiguous"),
+        ("no_match", "no_match", "No match"),
+        ("fallback", "fallback", "Fallback"),
+        ("unavailable", "denied", "Unavailable"),
+        ("failed", "denied", "Failed"),
+        ("cancelled", "no_match", "Cancelled"),
+        ("queued", "unknown", "Queued"),
+        ("running", "unknown", "Running"),
+        ("started", "confident", "Started"),
+        ("ok", "confident", "Ok"),
+        ("error", "denied", "Error"),
+        ("timeout", "denied", "Timed out"),
+        ("unknown", "unknown", "Unknown"),
+        ("success", "confident", "Success"),
+        ("failure", "denied", "Failure"),
+        ("partial", "ambiguous", "Partial"),
+        ("live", "confident", "Live"),
+        ("proposed", "unknown", "Proposed"),
+        ("approved", "confident", "Approved"),
+        ("rejected", "denied", "Rejected"),
+        ("superseded", "no_match", "Superseded"),
+    )
+}
+
+
+def badge(status: str | None) -> Badge:
+    """The shape and word of a status; one that nobody reported is unknown, never good."""
+    if not status:
+        return _BADGES["unknown"]
+    return _BADGES.get(status) or Badge(shape="unknown", word=status)
+
+
+# The order in which verdicts are drawn and listed, with the states that a decision may be in before it has one.
+VERDICTS = ("confident", "selected", "ambiguous", "no_match", "fallback", "failed")
+
+FIELD_GROUPS: dict[str, tuple[str, str]] = {
+    # field → (colour class, who said it)
+    "use_when": ("f-hint", "hints"),
+    "tool_use_when": ("f-hint", "hints"),
+    "hint": ("f-hint", "hints"),
+    "tags": ("f-tag", "tags"),
+    "tag": ("f-tag", "tags"),
+    "capabilities": ("f-tag", "tags"),
+    "tool": ("f-name", "names"),
+    "title": ("f-name", "names"),
+    "endpoint": ("f-name", "names"),
+    "name": ("f-name", "names"),
+    "parameters": ("f-input", "inputs"),
+    "input": ("f-input", "inputs"),
+    "description": ("f-text", "descriptions"),
+    "endpoint_description": ("f-text", "descriptions"),
+    "text": ("f-text", "descriptions"),
+    "vector": ("f-text", "descriptions"),
+}
+GROUP_ORDER = (
+    ("f-hint", "Hints"),
+    ("f-tag", "Tags"),
+    ("f-name", "Names"),
+    ("f-input", "Inputs"),
+    ("f-text", "Descriptions"),
+)
+
+EVENT_WORDS = {
+    "recommendation": "Recommended",
+    "invocation": "Invoked",
+    "transport_outcome": "Returned",
+    "domain_outcome": "Achieved",
+}
+EFFECT_WORDS = {"read": "reads", "write": "writes", "erase": "erases", "execute": "runs things"}
+RISKS = ("low", "medium", "high", "critical")
+PROVENANCE_WORDS = {
+    "declared": "declared by an operator",
+    "overridden": "overridden by an operator",
+    "annotation": "from the endpoint's annotation",
+    "inferred": "inferred from its name and text",
+}
+SOURCE_WORDS = {
+    "provider": "a decision provider",
+    "cache": "the route cache",
+    "coalesced": "an equal request that was under way",
+    "local": "the local ranker",
+    "session": "the session's limits",
+    "none": "no provider",
+}
+TYPE_WORDS = {"resolve": "resolve", "route": "route", "search": "look-ahead search", "advice": "advice", "select": "selection"}
+KIND_CHOICES = (
+    ("", "Decisions"),
+    ("invocation", "Invocations"),
+    ("transport_outcome", "Returns"),
+    ("domain_outcome", "Outcomes"),
+)
+WINDOWS = {"15m": (15, "15 min"), "1h": (60, "1 hour"), "24h": (1440, "24 hours")}

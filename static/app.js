@@ -1,0 +1,265 @@
+// The console's own script: shortcuts, the live stream, relative times, charts, dialogs, toasts and focus after a swap.
+// Pages work without it; it adds what HTML alone cannot do. Every text that it shows comes from the server's templates.
+(() => {
+  "use strict";
+
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const typing = (node) => node && node.closest("input, textarea, select, [contenteditable]");
+
+  // --- Shortcuts: g then a letter jumps, / searches, j and k walk the rows, Space pauses, ? lists them ---------------
+  let jump = 0;
+
+  const walk = (step) => {
+    const rows = $$("[data-rows] tr, [data-rows] > li").filter((row) => $("a[href]", row));
+    const here = rows.findIndex((row) => row.contains(document.activeElement));
+    const row = rows[here < 0 ? (step > 0 ? 0 : rows.length - 1) : here + step];
+    if (row) $("a.main[href], a[href]", row).focus();
+  };
+
+  const show = (id) => {
+    const dialog = document.getElementById(id);
+    if (dialog && !dialog.open) dialog.showModal();
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) return moveHint(event);
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || $("dialog:modal")) return;
+    if (Date.now() - jump < 1500) {
+      const link = $(`[data-go="${CSS.escape(event.key)}"]`);
+      jump = 0;
+      if (link) { event.preventDefault(); link.click(); return; }
+    }
+    if (event.key === "g") jump = Date.now();
+    else if (event.key === "/") { const field = $("[data-search]"); if (field) { event.preventDefault(); field.focus(); field.select(); } }
+    else if (event.key === "j") walk(1);
+    else if (event.key === "k") walk(-1);
+    else if (event.key === "?") show("shortcuts");
+    else if (event.key === " " && !event.target.closest("a, button, summary")) {
+      const pause = $("[data-pause]");
+      if (pause) { event.preventDefault(); pause.click(); }
+    }
+  });
+
+  const moveHint = (event) => {
+    const hint = event.target.closest("[data-hint]");
+    const button = hint && $(event.key === "ArrowUp" ? "[data-up]" : "[data-down]", hint);
+    if (!button) return;
+    event.preventDefault();
+    if (!button.disabled) button.click();
+  };
+
+  // --- Dialogs and menus ---------------------------------------------------------------------------------------------
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-show]");
+    if (opener && document.getElementById(opener.dataset.show)) { event.preventDefault(); show(opener.dataset.show); }
+    const closer = event.target.closest("[data-close]");
+    if (closer) { event.preventDefault(); closer.closest("dialog").close(); }
+    const copier = event.target.closest("[data-copy]");
+    if (copier && navigator.clipboard) navigator.clipboard.writeText(location.href).then(() => { $("span", copier).textContent = copier.dataset.copy; });
+  });
+
+  // Filters apply themselves; without script their form has a button.
+  document.addEventListener("change", (event) => { if (event.target.closest("[data-submit]")) event.target.form.requestSubmit(); });
+
+  // Addresses name only the filters that are set.
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.verb !== "get") return;
+    for (const [name, value] of [...event.detail.formData]) if (value === "") event.detail.formData.delete(name);
+  });
+
+  // --- Live stream: messages carry numbers only, so each asks the page's own parts to fetch themselves ----------------
+  const live = { after: 0, waiting: 0, paused: false, opened: false };
+  const due = new Map();
+
+  if (window.htmx) {
+    // A closed connection is opened anew by the extension, without the browser's Last-Event-ID: the number goes along.
+    htmx.createEventSource = (url) => {
+      const target = new URL(url, location.href);
+      if (live.after) target.searchParams.set("after", live.after);
+      return new EventSource(target, { withCredentials: true });
+    };
+  }
+
+  // At most one request per part and interval, and always one after the last message.
+  const refresh = (part) => {
+    if (live.paused && part.hasAttribute("data-pausable")) return;
+    const interval = Number(part.dataset.live) || 1000;
+    const state = due.get(part.id) || { last: 0, timer: 0 };
+    due.set(part.id, state);
+    if (state.timer) return;
+    state.timer = setTimeout(() => {
+      state.timer = 0;
+      state.last = Date.now();
+      const current = document.getElementById(part.id);
+      if (current) htmx.trigger(current, "live");
+    }, Math.max(0, state.last + interval - Date.now()));
+  };
+  const refreshAll = () => $$("[data-live]").forEach(refresh);
+
+  const tellPause = () => {
+    const button = $("[data-pause]");
+    if (!button) return;
+    button.setAttribute("aria-pressed", String(live.paused));
+    $("[data-pause-word]", button).textContent = live.paused ? button.dataset.resume : button.dataset.pauseLabel;
+    const waiting = $("[data-waiting]");
+    waiting.hidden = !live.paused;
+    waiting.textContent = live.paused ? waiting.dataset.waiting.replace("{n}", live.waiting.toLocaleString("en")) : "";
+  };
+
+  document.addEventListener("htmx:sseBeforeMessage", (event) => {
+    event.preventDefault();
+    const message = event.detail;
+    if (message.lastEventId) live.after = Number(message.lastEventId);
+    const source = event.target.closest("[sse-connect]");
+    const about = JSON.parse(message.data || "{}").decision_id;
+    const counted = (source.dataset.counts || "").split(" ");
+    if (live.paused && counted.includes(message.type)) { live.waiting += 1; tellPause(); }
+    $$("[data-live]").forEach((part) => { if (!part.dataset.only || part.dataset.only === about) refresh(part); });
+  });
+  const tellState = (state) => $$("[data-live-state]").forEach((part) => {
+    part.dataset.liveState = state;
+    $$("[data-when]", part).forEach((word) => { word.hidden = word.dataset.when !== state; });
+  });
+  document.addEventListener("htmx:sseOpen", () => { tellState("open"); if (live.opened) refreshAll(); live.opened = true; });
+  document.addEventListener("htmx:sseError", () => tellState("lost"));
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-pause]")) return;
+    live.paused = !live.paused;
+    live.waiting = 0;
+    tellPause();
+    if (!live.paused) refreshAll();
+  });
+
+  // --- Times of people's acts stay true while the page is open ---------------------------------------------------------
+  const units = [[86400, "d"], [3600, "h"], [60, "min"]];
+  const ago = (seconds) => {
+    const unit = units.find(([size]) => seconds >= size);
+    return unit ? `${Math.floor(seconds / unit[0])} ${unit[1]} ago` : seconds < 5 ? "just now" : `${Math.floor(seconds)} s ago`;
+  };
+  const tellTimes = (root = document) => $$("time[data-ago]", root).forEach((time) => {
+    time.textContent = ago(Math.max(0, (Date.now() - new Date(time.dateTime)) / 1000));
+  });
+  setInterval(tellTimes, 15000);
+
+  // --- Charts: the table under each is the data; colours are the style sheet's tokens ----------------------------------
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  document.body.append(probe);
+  const colour = (token) => { probe.style.color = `var(--${token})`; return getComputedStyle(probe).color; };
+  const faded = (value, alpha) => value.replace(/^rgb\((.*)\)$/, `rgba($1, ${alpha})`);
+
+  // Ambiguous is hatched and selected is dotted, as in the drawings that the server makes.
+  const tile = (token, draw) => {
+    const canvas = document.createElement("canvas");
+    canvas.width = canvas.height = 8;
+    const pen = canvas.getContext("2d");
+    pen.fillStyle = colour(token);
+    pen.fillRect(0, 0, 8, 8);
+    pen.fillStyle = pen.strokeStyle = "rgba(255, 255, 255, .4)";
+    pen.lineWidth = 2;
+    pen.beginPath();
+    draw(pen);
+    return pen.createPattern(canvas, "repeat");
+  };
+  const patterns = {
+    ambiguous: (token) => tile(token, (pen) => { for (const at of [-8, 0, 8]) { pen.moveTo(at, 8); pen.lineTo(at + 8, 0); } pen.stroke(); }),
+    selected: (token) => tile(token, (pen) => { pen.arc(4, 4, 1.5, 0, 7); pen.fill(); }),
+  };
+
+  // Columns of the table that carry data-series become lines, in their order; each row's first cell carries its time.
+  const readTable = (table) => {
+    const heads = $$("thead th[data-series]", table);
+    const rows = $$("tbody tr", table);
+    const times = rows.map((row) => Number(row.dataset.at));
+    const values = heads.map((head) => rows.map((row) => {
+      const raw = row.cells[head.cellIndex].dataset.v;
+      return raw === "" || raw === undefined ? null : Number(raw);
+    }));
+    return { heads, times, values };
+  };
+
+  const stacked = ({ times, values }) => {
+    const sums = times.map(() => 0);
+    const layers = values.map((column) => column.map((value, i) => (sums[i] += value || 0)));
+    return [times, ...layers.reverse()];
+  };
+  const stackSeries = (heads) => [...heads].reverse().map((head) => ({
+    label: head.textContent, width: 1, stroke: () => colour("surface"), points: { show: false },
+    fill: () => (patterns[head.dataset.series] || colour)(`${head.dataset.token || head.dataset.series}-fill`),
+  }));
+  const lineSeries = (heads) => heads.map((head, i) => ({
+    label: head.textContent, width: i ? 1.5 : 1.75, points: { show: false }, spanGaps: false,
+    stroke: () => colour(i ? "ink-3" : "accent-ink"), dash: i ? [2, 4] : undefined,
+    fill: i ? undefined : () => faded(colour("accent-ink"), 0.1),
+  }));
+
+  const options = (part, heads, width) => {
+    const font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    const axis = { font, stroke: () => colour("ink-3"), ticks: { show: false } };
+    const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+    return {
+      width, height: 160, legend: { show: false }, cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+      padding: [8, 8, 0, 0], scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.12, Number(part.dataset.least) || 1)] } },
+      axes: [
+        { ...axis, size: 24, space: 56, grid: { show: false }, values: (_, ticks) => ticks.map((tick) => clock.format(tick * 1000)) },
+        { ...axis, size: 40, space: 28, grid: { stroke: () => colour("line"), width: 1 }, values: (_, ticks) => ticks.map((tick) => +tick.toFixed(3)) },
+      ],
+      series: [{}, ...(part.dataset.plot === "stack" ? stackSeries(heads) : lineSeries(heads))],
+    };
+  };
+
+  const plots = new Map();
+  const drawPlot = (part) => {
+    const table = document.getElementById(part.dataset.table);
+    if (!table || !window.uPlot) return;
+    const read = readTable(table);
+    const data = part.dataset.plot === "stack" ? stacked(read) : [read.times, ...read.values];
+    const signature = read.heads.map((head) => head.dataset.series).join();
+    const known = plots.get(part);
+    if (known && known.signature === signature) { known.plot.setData(data); return; }
+    if (known) { known.plot.destroy(); known.watch.disconnect(); }
+    const plot = new uPlot(options(part, read.heads, part.clientWidth || 320), data, part);
+    const watch = new ResizeObserver(() => { if (part.clientWidth) plot.setSize({ width: part.clientWidth, height: 160 }); });
+    watch.observe(part);
+    plots.set(part, { plot, watch, signature });
+  };
+  const drawPlots = (root = document) => {
+    for (const [part, { plot, watch }] of plots) if (!part.isConnected) { plot.destroy(); watch.disconnect(); plots.delete(part); }
+    $$("[data-plot]", root).forEach(drawPlot);
+  };
+  const recolour = () => plots.forEach(({ plot }) => plot.redraw(false, true));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+  new MutationObserver(recolour).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+
+  // --- Toasts leave after ten seconds, but wait while someone reads or reaches for them ---------------------------------
+  const armToasts = () => $$("[data-toast]:not([data-armed])").forEach((toast) => {
+    toast.dataset.armed = "";
+    let timer = 0;
+    const start = () => { clearTimeout(timer); timer = setTimeout(() => toast.remove(), 10000); };
+    const stop = () => clearTimeout(timer);
+    for (const name of ["pointerenter", "focusin"]) toast.addEventListener(name, stop);
+    for (const name of ["pointerleave", "focusout"]) toast.addEventListener(name, start);
+    start();
+  });
+
+  // --- After a swap: what was open stays open, what asks for focus gets it ----------------------------------------------
+  let opened = [];
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    opened = $$("details[open][id]", event.detail.target).map((part) => part.id);
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    opened.forEach((id) => { const part = document.getElementById(id); if (part) part.open = true; });
+    opened = [];
+    const wanted = $("[data-focus]", event.detail.elt.isConnected ? event.detail.elt : document);
+    if (wanted) { wanted.removeAttribute("data-focus"); wanted.focus(); if (wanted.setSelectionRange) wanted.setSelectionRange(wanted.value.length, wanted.value.length); }
+    tellTimes();
+    tellPause();
+    drawPlots();
+    armToasts();
+  });
+
+  tellTimes();
+  drawPlots();
+  armToasts();
+})();
