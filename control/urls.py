@@ -13,3 +13,8 @@ urlpatterns = [
     path("api/<path:rest>", unknown),
     path("", include("control.web.urls")),
 ]
+
+handler400 = "control.web.problems.bad_request"
+handler403 = "control.web.problems.forbidden"
+handler404 = "control.web.problems.not_found"
+handler500 = "control.web.problems.server_error"
