@@ -28,7 +28,9 @@ ROLES: dict[str, frozenset[str]] = {
     Role.AUDITOR: frozenset(_AUDIT),
     Role.EDITOR: frozenset(_LOOK | _EDIT),
     Role.REVIEWER: frozenset(_LOOK | {"revision.review", "revision.publish"}),
-    Role.ADMINISTRATOR: frozenset(_LOOK | _AUDIT | _EDIT | {"revision.review", "revision.publish", "workspace.configure"}),
+    Role.ADMINISTRATOR: frozenset(
+        _LOOK | _AUDIT | _EDIT | {"revision.review", "revision.publish", "workspace.configure"}
+    ),
 }
 ACTIONS = frozenset().union(*ROLES.values())
 

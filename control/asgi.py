@@ -8,9 +8,9 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "control.settings")
 
-from asgiref.sync import sync_to_async  # noqa: E402
-from django.core.asgi import get_asgi_application  # noqa: E402
-from django.db import DatabaseError  # noqa: E402
+from asgiref.sync import sync_to_async
+from django.core.asgi import get_asgi_application
+from django.db import DatabaseError
 
 django_application = get_asgi_application()
 

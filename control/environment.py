@@ -29,12 +29,16 @@ class Environment(BaseSettings):
     model_config = SettingsConfigDict(extra="ignore", populate_by_name=True)
 
     data_dir: Path = Field(
-        CHECKOUT / ".switchyard", alias="SWITCHYARD_DATA_DIR", description="Where the database, bus, logs and secrets lie."
+        CHECKOUT / ".switchyard",
+        alias="SWITCHYARD_DATA_DIR",
+        description="Where the database, bus, logs and secrets lie.",
     )
     database_url: str = Field("", alias="DATABASE_URL", description="postgresql://…; empty: SQLite in the data dir.")
     redis_url: str = Field("", alias="REDIS_URL", description="redis://…; empty: the embedded bus in the data dir.")
     public_url: str = Field(
-        "", alias="SWITCHYARD_PUBLIC_URL", description="Address that people and harnesses use, when it differs from host and port."
+        "",
+        alias="SWITCHYARD_PUBLIC_URL",
+        description="Address that people and harnesses use, when it differs from host and port.",
     )
     allowed_hosts: str = Field(
         "localhost,127.0.0.1,[::1]",
@@ -42,7 +46,10 @@ class Environment(BaseSettings):
         description="Host names that requests may carry, separated by commas; `up` adds its own --host.",
     )
     secret_key: str = Field(
-        "", alias="SWITCHYARD_SECRET_KEY", description="Signs sessions and digests; empty: made at random in the data dir.", repr=False
+        "",
+        alias="SWITCHYARD_SECRET_KEY",
+        description="Signs sessions and digests; empty: made at random in the data dir.",
+        repr=False,
     )
     encryption_keys: str = Field(
         "",
@@ -51,15 +58,23 @@ class Environment(BaseSettings):
         repr=False,
     )
     secure_cookies: bool = Field(
-        False, alias="SWITCHYARD_SECURE_COOKIES", description="Cookies travel over https only; set it behind a TLS proxy."
+        False,
+        alias="SWITCHYARD_SECURE_COOKIES",
+        description="Cookies travel over https only; set it behind a TLS proxy.",
     )
     log_level: str = Field("INFO", alias="SWITCHYARD_LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR.")
-    web_processes: int = Field(1, ge=1, le=32, alias="SWITCHYARD_WEB_PROCESSES", description="Web processes that `up` starts.")
+    web_processes: int = Field(
+        1, ge=1, le=32, alias="SWITCHYARD_WEB_PROCESSES", description="Web processes that `up` starts."
+    )
     decide_threads: int = Field(
         8, ge=1, le=256, alias="SWITCHYARD_DECIDE_THREADS", description="Threads of the worker that decides routes."
     )
     search_processes: int = Field(
-        2, ge=1, le=64, alias="SWITCHYARD_SEARCH_PROCESSES", description="Processes of the worker that runs look-ahead searches."
+        2,
+        ge=1,
+        le=64,
+        alias="SWITCHYARD_SEARCH_PROCESSES",
+        description="Processes of the worker that runs look-ahead searches.",
     )
     snapshot_poll_s: float = Field(
         0.25,
@@ -68,7 +83,9 @@ class Environment(BaseSettings):
         alias="SWITCHYARD_SNAPSHOT_POLL_S",
         description="Seconds between looks for a new revision or key in each process; 0: look at every use.",
     )
-    debug: bool = Field(False, alias="SWITCHYARD_DEBUG", description="Django's debug pages; never on a server that others reach.")
+    debug: bool = Field(
+        False, alias="SWITCHYARD_DEBUG", description="Django's debug pages; never on a server that others reach."
+    )
 
     @field_validator("data_dir")
     @classmethod

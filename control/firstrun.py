@@ -29,7 +29,9 @@ def ensure(data_dir: Path, url: str) -> dict[str, str] | None:
     with transaction.atomic():
         if get_user_model().objects.exists():
             return None
-        workspace = Workspace.objects.filter(name="default").first() or registry.create_workspace("default", title="Default", by=SYSTEM)
+        workspace = Workspace.objects.filter(name="default").first() or registry.create_workspace(
+            "default", title="Default", by=SYSTEM
+        )
         password = secrets.token_urlsafe(15)
         user = get_user_model().objects.create_superuser(USERNAME, password=password)
         Membership.objects.create(user=user, workspace=workspace, role=Role.ADMINISTRATOR)

@@ -73,7 +73,9 @@ def create_key(
 
 def _check(workspace: Workspace, name: str, rights: list[str], expires_days: int | None) -> None:
     problems = [
-        {"path": "rights", "message": f"{right} is no right", "allowed": ", ".join(RIGHTS)} for right in rights if right not in RIGHTS
+        {"path": "rights", "message": f"{right} is no right", "allowed": ", ".join(RIGHTS)}
+        for right in rights
+        if right not in RIGHTS
     ]
     if not rights:
         problems.append({"path": "rights", "message": "a key needs at least one right", "allowed": ", ".join(RIGHTS)})

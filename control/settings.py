@@ -87,7 +87,9 @@ def _sqlite() -> dict[str, Any]:
 def _postgresql(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
-        raise ImproperlyConfigured("DATABASE_URL must start with postgresql:// (or be empty, for SQLite in the data dir)")
+        raise ImproperlyConfigured(
+            "DATABASE_URL must start with postgresql:// (or be empty, for SQLite in the data dir)"
+        )
     options = dict(parse_qsl(parts.query))
     # Without a pool an ASGI process spends half its time on connecting.
     return {

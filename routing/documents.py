@@ -38,7 +38,9 @@ def revisions(workspace_id: Any, after: str | None, limit: int) -> tuple[list[Re
 def revision(workspace_id: Any, number: int) -> Record:
     """One revision with its document and what it changes against its base."""
     row = _find(workspace_id, str(number))
-    base = Revision.objects.filter(workspace_id=workspace_id, number=row.base_number).first() if row.base_number else None
+    base = (
+        Revision.objects.filter(workspace_id=workspace_id, number=row.base_number).first() if row.base_number else None
+    )
     document = thaw(row)
     changes = [change.as_dict() for change in diff(thaw(base) if base else EMPTY, document)]
     return revision_record(row) | {"document": document, "changes": changes}
@@ -60,7 +62,11 @@ def revision_record(row: Revision) -> Record:
 
 
 def _find(workspace_id: Any, which: str) -> Revision:
-    row = Revision.objects.filter(workspace_id=workspace_id, number=_whole(which, "revision")).select_related("workspace").first()
+    row = (
+        Revision.objects.filter(workspace_id=workspace_id, number=_whole(which, "revision"))
+        .select_related("workspace")
+        .first()
+    )
     if row is None:
         raise NotFound(f"There is no revision {which} in this workspace.")
     return row
@@ -68,5 +74,8 @@ def _find(workspace_id: Any, which: str) -> Revision:
 
 def _whole(text: str, path: str) -> int:
     if not text.isdigit() or len(text) > 9:
-        raise InvalidRequest(f"{path}: must be live, draft or a revision's number", [{"path": path, "message": "must be a number", "allowed": "live, draft, N"}])
+        raise InvalidRequest(
+            f"{path}: must be live, draft or a revision's number",
+            [{"path": path, "message": "must be a number", "allowed": "live, draft, N"}],
+        )
     return int(text)

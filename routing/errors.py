@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -11,10 +11,10 @@ class RoutingError(Exception):
 
     code = "invalid_request"
 
-    def __init__(self, message: str, details: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(self, message: str, details: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__(message)
         self.message = message
-        self.details = list(details)
+        self.details: list[Mapping[str, Any]] = list(details)
 
 
 class NotFound(RoutingError):
@@ -22,7 +22,9 @@ class NotFound(RoutingError):
 
     code = "not_found"
 
-    def __init__(self, message: str = "There is no such thing here.", details: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(
+        self, message: str = "There is no such thing here.", details: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
         super().__init__(message, details)
 
 

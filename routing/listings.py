@@ -70,7 +70,9 @@ def page_of(rows: QuerySet[Any], *, key: str, after: Any = None, before: Any = N
     if before is not None:
         newest_last = list(rows.filter(**{f"{key}__gt": before}).order_by(key)[: size + 1])
         more, shown = len(newest_last) > size, newest_last[:size][::-1]
-        return Page(rows=shown, newer=_name(shown[:1], key) if more else None, older=_name(shown[-1:], key) or str(before))
+        return Page(
+            rows=shown, newer=_name(shown[:1], key) if more else None, older=_name(shown[-1:], key) or str(before)
+        )
     found = list((rows if after is None else rows.filter(**{f"{key}__lt": after})).order_by(f"-{key}")[: size + 1])
     shown = found[:size]
     return Page(

@@ -32,7 +32,9 @@ def freeze(workspace: Workspace, document: Mapping[str, Any]) -> dict[str, Any]:
     sections: dict[str, Any] = {}
     for section, content in document.items():
         if section == "endpoints":
-            sections[section] = [keep({**head, "tools": [keep(tool) for tool in head.get("tools", ())]}) for head in content]
+            sections[section] = [
+                keep({**head, "tools": [keep(tool) for tool in head.get("tools", ())]}) for head in content
+            ]
         elif isinstance(content, list):
             sections[section] = [keep(item) for item in content]
         elif section != "version":
@@ -48,9 +50,11 @@ def freeze(workspace: Workspace, document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _store(workspace: Workspace, pieces: Mapping[bytes, bytes]) -> dict[bytes, int]:
     known = _ids(workspace, pieces)
-    fresh = [Entry(workspace=workspace, digest=d, body=zlib.compress(b, 6)) for d, b in pieces.items() if d not in known]
+    fresh = [
+        Entry(workspace=workspace, digest=d, body=zlib.compress(b, 6)) for d, b in pieces.items() if d not in known
+    ]
     Entry.objects.bulk_create(fresh, batch_size=200, ignore_conflicts=True)
-    return known | _ids(workspace, [entry.digest for entry in fresh])
+    return known | _ids(workspace, [bytes(entry.digest) for entry in fresh])
 
 
 def _ids(workspace: Workspace, digests: Iterable[bytes]) -> dict[bytes, int]:

@@ -18,7 +18,7 @@ from routing.models import (
 Document = dict[str, Any]
 
 # Columns and what a document means by leaving them out.
-_ENDPOINT = {
+_ENDPOINT: Document = {
     "title": None,
     "kind": None,
     "url": None,
@@ -30,9 +30,17 @@ _ENDPOINT = {
     "use_when": [],
     "tool_use_when": {},
 }
-_TOOL = {"title": None, "description": "", "input_schema": {}, "category": None, "risk": None, "effect": None, "enabled": True}
-_CAPABILITY = {"description": "", "deprecated": False}
-_SCOPE = {"policy": "default"}
+_TOOL: Document = {
+    "title": None,
+    "description": "",
+    "input_schema": {},
+    "category": None,
+    "risk": None,
+    "effect": None,
+    "enabled": True,
+}
+_CAPABILITY: Document = {"description": "", "deprecated": False}
+_SCOPE: Document = {"policy": "default"}
 _SECTIONS = ("providers", "task_rules", "contracts", "expectations")
 
 
@@ -73,14 +81,20 @@ def fill(workspace: Workspace, document: Mapping[str, Any]) -> None:
 
 
 def fill_endpoints(workspace: Workspace, endpoints: Iterable[Mapping[str, Any]]) -> None:
-    rows = [EndpointRow(workspace=workspace, position=place, **_to_columns(body, _ENDPOINT)) for place, body in enumerate(endpoints)]
+    rows = [
+        EndpointRow(workspace=workspace, position=place, **_to_columns(body, _ENDPOINT))
+        for place, body in enumerate(endpoints)
+    ]
     tools = [tool for row, body in zip(rows, endpoints, strict=True) for tool in tool_rows(row, body)]
     EndpointRow.objects.bulk_create(rows, batch_size=200)
     ToolRow.objects.bulk_create(tools, batch_size=200)
 
 
 def tool_rows(endpoint: EndpointRow, body: Mapping[str, Any]) -> list[ToolRow]:
-    return [ToolRow(endpoint=endpoint, position=place, **_to_columns(tool, _TOOL)) for place, tool in enumerate(body.get("tools", ()))]
+    return [
+        ToolRow(endpoint=endpoint, position=place, **_to_columns(tool, _TOOL))
+        for place, tool in enumerate(body.get("tools", ()))
+    ]
 
 
 def update_endpoint(row: EndpointRow, body: Mapping[str, Any]) -> None:
@@ -111,7 +125,9 @@ def _entries(workspace: Workspace, document: Mapping[str, Any]) -> list[EntryRow
         for place, (name, members) in enumerate(document.get("groups", {}).items())
     ]
     others = [
-        EntryRow(workspace=workspace, section=section, position=place, name=str(body.get("name", place))[:256], details=body)
+        EntryRow(
+            workspace=workspace, section=section, position=place, name=str(body.get("name", place))[:256], details=body
+        )
         for section in _SECTIONS
         for place, body in enumerate(document.get(section, ()))
     ]
@@ -125,13 +141,23 @@ def _from_columns(row: Any, columns: Mapping[str, Any]) -> Document:
 
 def _to_columns(body: Mapping[str, Any], columns: Mapping[str, Any]) -> Document:
     known = {name: body.get(name, _fresh(default)) for name, default in columns.items()}
-    return {"name": body["name"], **known, "details": {key: value for key, value in body.items() if key != "name" and key not in columns and key != "tools"}}
+    return {
+        "name": body["name"],
+        **known,
+        "details": {
+            key: value for key, value in body.items() if key != "name" and key not in columns and key != "tools"
+        },
+    }
 
 
 def _fresh(default: Any) -> Any:
     return type(default)() if isinstance(default, list | dict) else default
 
 
-def _fill(model: Callable[..., Any], workspace: Workspace, bodies: Iterable[Mapping[str, Any]], columns: Mapping[str, Any]) -> None:
-    rows = [model(workspace=workspace, position=place, **_to_columns(body, columns)) for place, body in enumerate(bodies)]
+def _fill(
+    model: Callable[..., Any], workspace: Workspace, bodies: Iterable[Mapping[str, Any]], columns: Mapping[str, Any]
+) -> None:
+    rows = [
+        model(workspace=workspace, position=place, **_to_columns(body, columns)) for place, body in enumerate(bodies)
+    ]
     model.objects.bulk_create(rows, batch_size=200)  # type: ignore[attr-defined]

@@ -20,14 +20,16 @@ def decisions(
     workspace_id: Any, scope: str | None, filters: Mapping[str, Any], after: str | None, limit: int
 ) -> tuple[list[Record], str | None]:
     """A page of decisions, newest first, and the mark of the next page. `scope` None reads all scopes."""
-    rows = _filtered(Decision.objects.in_scope(workspace_id, scope), filters, "created_at")  # type: ignore[attr-defined]
+    rows = _filtered(Decision.objects.in_scope(workspace_id, scope), filters, "created_at")
     if after is not None:
         rows = rows.filter(pk__lt=_uuid(after))
     found = list(rows.order_by("-id")[: limit + 1])
     return [decision_record(row) for row in found[:limit]], str(found[limit - 1].pk) if len(found) > limit else None
 
 
-def events(workspace_id: Any, scope: str | None, filters: Mapping[str, Any], after: str | None, limit: int) -> tuple[list[Record], str | None]:
+def events(
+    workspace_id: Any, scope: str | None, filters: Mapping[str, Any], after: str | None, limit: int
+) -> tuple[list[Record], str | None]:
     """A page of the ledger, newest first."""
     rows = Event.objects.filter(workspace_id=workspace_id).select_related("workspace")
     rows = _filtered(rows if scope is None else rows.filter(scope=scope), filters, "at")
@@ -39,10 +41,12 @@ def events(workspace_id: Any, scope: str | None, filters: Mapping[str, Any], aft
 
 def decision(workspace_id: Any, scope: str | None, decision_id: UUID) -> Record:
     """One decision in full, with its events in order; NotFound outside workspace and scope."""
-    row = Decision.objects.in_scope(workspace_id, scope).filter(pk=decision_id).first()  # type: ignore[attr-defined]
+    row = Decision.objects.in_scope(workspace_id, scope).filter(pk=decision_id).first()
     if row is None:
         raise NotFound()
-    own = Event.objects.filter(workspace_id=workspace_id, decision_id=str(decision_id), scope=row.scope).select_related("workspace")
+    own = Event.objects.filter(workspace_id=workspace_id, decision_id=str(decision_id), scope=row.scope).select_related(
+        "workspace"
+    )
     return decision_record(row) | {
         "thresholds": row.thresholds,
         "candidates": row.candidates,
@@ -132,4 +136,6 @@ def _number(text: str) -> int:
 
 
 def _bad_mark() -> InvalidRequest:
-    return InvalidRequest("after: is no mark of a page", [{"path": "after", "message": "must be the `next` of an earlier answer"}])
+    return InvalidRequest(
+        "after: is no mark of a page", [{"path": "after", "message": "must be the `next` of an earlier answer"}]
+    )

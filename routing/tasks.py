@@ -27,5 +27,13 @@ def sweep() -> None:
     decisions.sweep()
 
 
-ledger.on_wake(lambda workspace_id: write_ledger.apply_async((workspace_id,), expires=30))
-decisions.on_enqueue(lambda decision_id: decide.apply_async((decision_id,)))
+def _wake_writer(workspace_id: str) -> None:
+    write_ledger.apply_async((workspace_id,), expires=30)
+
+
+def _send_decision(decision_id: str) -> None:
+    decide.apply_async((decision_id,))
+
+
+ledger.on_wake(_wake_writer)
+decisions.on_enqueue(_send_decision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,9 +35,7 @@ async def await_decision(decision_id: str, accept: Callable[[], Decision], wait_
     with hub.expect(decision_id) as finished:
         row = await sync_to_async(accept)()
         while not row.is_final and (left := deadline - time.monotonic()) > 0:
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(finished.wait(), min(left, LOOK_AGAIN_S))
-            except TimeoutError:
-                pass
             row = await sync_to_async(Decision.objects.get)(pk=decision_id)
     return row

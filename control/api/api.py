@@ -13,13 +13,16 @@ from control.api.routers import ledger, recommendations, registry, simulate, too
 
 
 class Api(NinjaAPI):
-    def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
+    def validation_error_from_error_contexts(
+        self, error_contexts: list[ValidationErrorContext[Any]]
+    ) -> ValidationError:
         """Keep the value that was sent, which the library drops: an error is to say what it met."""
         problems: list[dict[str, Any]] = []
         for context in error_contexts:
             source = context.model.__ninja_param_source__
-            for error in context.pydantic_validation_error.errors(include_url=False):
-                problems.append({**error, "loc": (source, *context.model.__ninja_flatten_map_reverse__.get(error["loc"], error["loc"]))})
+            places = context.model.__ninja_flatten_map_reverse__
+            found = context.pydantic_validation_error.errors(include_url=False)
+            problems += [{**error, "loc": (source, *places.get(error["loc"], error["loc"]))} for error in found]
         return ValidationError(problems)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -42,7 +42,7 @@ _SECRET = ("credential", "headers", "password", "key", "token", "authorization")
 class RequestError(RoutingError):
     """A fault in how the request was sent, under a code of its own."""
 
-    def __init__(self, code: str, message: str, details: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(self, code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__(message, details)
         self.code = code
 
@@ -53,7 +53,14 @@ class Forbidden(RoutingError):
 
 def problem(request: HttpRequest, code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) -> HttpResponse:
     """The one error shape: code for machines, sentence for people, every problem by its path."""
-    body = {"error": {"code": code, "message": message, "details": list(details), "request_id": getattr(request, "request_id", "")}}
+    body = {
+        "error": {
+            "code": code,
+            "message": message,
+            "details": list(details),
+            "request_id": getattr(request, "request_id", ""),
+        }
+    }
     response = JsonResponse(body, status=STATUS[code])
     if code == "unauthenticated":
         response["WWW-Authenticate"] = 'Bearer realm="switchyard"'
@@ -62,18 +69,23 @@ def problem(request: HttpRequest, code: str, message: str, details: Sequence[Map
 
 def register(api: NinjaAPI) -> None:
     """Give each kind of error its answer."""
-    api.add_exception_handler(RoutingError, lambda request, error: problem(request, error.code, error.message, _details(error.details)))
-    api.add_exception_handler(
-        RegistryError,
-        lambda request, error: problem(request, "invalid_registry", "The registry document breaks its rules.", _details(error.problems)),
-    )
-    api.add_exception_handler(ValidationError, lambda request, error: _invalid(request, error.errors))
-    api.add_exception_handler(AuthenticationError, lambda request, error: unauthenticated(request))
-    api.add_exception_handler(AuthorizationError, lambda request, error: problem(request, "forbidden", "This key lacks the right."))
-    api.add_exception_handler(Http404, lambda request, error: problem(request, "not_found", "There is no such thing here."))
-    api.add_exception_handler(RequestDataTooBig, lambda request, error: problem(request, "too_large", "The body is larger than this call takes."))
-    api.add_exception_handler(HttpError, _http_error)
-    api.add_exception_handler(Exception, _unexpected)
+    answers: dict[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
+        RoutingError: lambda request, error: problem(request, error.code, error.message, _details(error.details)),
+        RegistryError: lambda request, error: problem(
+            request, "invalid_registry", "The registry document breaks its rules.", _details(error.problems)
+        ),
+        ValidationError: lambda request, error: _invalid(request, error.errors),
+        AuthenticationError: lambda request, error: unauthenticated(request),
+        AuthorizationError: lambda request, error: problem(request, "forbidden", "This key lacks the right."),
+        Http404: lambda request, error: problem(request, "not_found", "There is no such thing here."),
+        RequestDataTooBig: lambda request, error: problem(
+            request, "too_large", "The body is larger than this call takes."
+        ),
+        HttpError: _http_error,
+        Exception: _unexpected,
+    }
+    for kind, reply in answers.items():
+        api.add_exception_handler(kind, reply)
 
 
 async def unknown(request: HttpRequest, rest: str) -> HttpResponse:
@@ -103,7 +115,9 @@ def _unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
 def _invalid(request: HttpRequest, errors: Sequence[Mapping[str, Any]]) -> HttpResponse:
     details = [detail_of(error) for error in errors]
     first = details[0] if details else {"path": "", "message": "is not valid"}
-    message = f"{first['path'] or 'The body'}: {first['message']}" + (f" (and {len(details) - 1} more)" if len(details) > 1 else "")
+    message = f"{first['path'] or 'The body'}: {first['message']}" + (
+        f" (and {len(details) - 1} more)" if len(details) > 1 else ""
+    )
     return problem(request, "invalid_request", message, details)
 
 
@@ -138,4 +152,7 @@ def _is_secret(path: str) -> bool:
 
 
 def _details(details: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{**detail, "value": detail["value"][:VALUE_LIMIT]} if isinstance(detail.get("value"), str) else dict(detail) for detail in details]
+    return [
+        {**detail, "value": detail["value"][:VALUE_LIMIT]} if isinstance(detail.get("value"), str) else dict(detail)
+        for detail in details
+    ]

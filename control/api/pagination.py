@@ -22,7 +22,9 @@ def read_mark(text: str | None) -> str | None:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
     except (binascii.Error, ValueError):
         raise RequestError(
-            "invalid_request", "after: is no mark of a page", [{"path": "after", "message": "must be the `next` of an earlier answer"}]
+            "invalid_request",
+            "after: is no mark of a page",
+            [{"path": "after", "message": "must be the `next` of an earlier answer"}],
         ) from None
 
 

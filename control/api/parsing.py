@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from ninja.parser import Parser
 
 from control.api.errors import RequestError
@@ -25,15 +25,16 @@ class JsonParser(Parser):
             raise RequestError("unsupported_media_type", "Send JSON with Content-Type: application/json.")
         return _object(request.body)
 
-    def parse_querydict(self, data: QueryDict, list_fields: list[str], request: HttpRequest) -> Any:
-        return super().parse_querydict(data, list_fields, request)
-
 
 def _object(body: bytes) -> Any:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise RequestError("bad_json", f"The body is no JSON: {error.msg} at line {error.lineno} column {error.colno}.") from None
+        raise RequestError(
+            "bad_json", f"The body is no JSON: {error.msg} at line {error.lineno} column {error.colno}."
+        ) from None
     if not isinstance(value, dict):
-        raise RequestError("invalid_request", "The body must be a JSON object.", [{"path": "", "message": "must be an object"}])
+        raise RequestError(
+            "invalid_request", "The body must be a JSON object.", [{"path": "", "message": "must be an object"}]
+        )
     return value

@@ -39,7 +39,8 @@ class Listener:
             return False
         strict = message["event"] in _LEDGER_KINDS
         return all(
-            message.get(name) == value or (not strict and name != "kind" and message.get(name) is None) for name, value in self.filters.items()
+            message.get(name) == value or (not strict and name != "kind" and message.get(name) is None)
+            for name, value in self.filters.items()
         )
 
 
@@ -59,7 +60,12 @@ def _listener(request: HttpRequest) -> Listener | HttpResponseBase:
     filters = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
     unknown = [name for name in request.GET if name not in (*FILTERS, "workspace", "after")]
     if unknown:
-        return problem(request, "invalid_request", f"{unknown[0]}: is not known here", [{"path": unknown[0], "message": "is not known here"}])
+        return problem(
+            request,
+            "invalid_request",
+            f"{unknown[0]}: is not known here",
+            [{"path": unknown[0], "message": "is not known here"}],
+        )
     if "Authorization" in request.headers:
         return _for_harness(request, filters)
     return _for_member(request, filters)
@@ -145,11 +151,21 @@ def _missed(listener: Listener, seen: int) -> tuple[list[bytes], int]:
 
 
 def _newest(listener: Listener) -> int:
-    return Event.objects.filter(workspace_id=listener.workspace_id).order_by("-seq").values_list("seq", flat=True).first() or 0
+    return (
+        Event.objects.filter(workspace_id=listener.workspace_id).order_by("-seq").values_list("seq", flat=True).first()
+        or 0
+    )
 
 
 def _of_row(row: Event) -> dict[str, Any]:
-    return {"id": row.event_id, "seq": row.seq, "at": timestamp(row.at), "kind": row.kind, "scope": row.scope, "decision_id": row.decision_id}
+    return {
+        "id": row.event_id,
+        "seq": row.seq,
+        "at": timestamp(row.at),
+        "kind": row.kind,
+        "scope": row.scope,
+        "decision_id": row.decision_id,
+    }
 
 
 def _said(message: Message) -> dict[str, Any]:

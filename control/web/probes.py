@@ -20,7 +20,9 @@ async def healthz(request: HttpRequest) -> HttpResponse:
 async def readyz(request: HttpRequest) -> HttpResponse:
     """One line a part; 503 unless database, bus and every worker answer."""
     lines = await sync_to_async(_lines)()
-    return _text("\n".join(f"{part} {word}" for part, word in lines), 200 if all(word == "ok" for _, word in lines) else 503)
+    return _text(
+        "\n".join(f"{part} {word}" for part, word in lines), 200 if all(word == "ok" for _, word in lines) else 503
+    )
 
 
 def _lines() -> list[tuple[str, str]]:

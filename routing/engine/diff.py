@@ -58,9 +58,8 @@ def _is_named(before: Any, after: Any) -> bool:
 def _names(value: Any) -> list[str] | None:
     if not isinstance(value, list | tuple):
         return None
-    names = [item.get("name") for item in value if isinstance(item, Mapping)]
-    whole = len(names) == len(value) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
-    return names if whole else None
+    names = [str(item["name"]) for item in value if isinstance(item, Mapping) and isinstance(item.get("name"), str)]
+    return names if len(names) == len(value) == len(set(names)) else None
 
 
 def _named_lists(path: str, before: Any, after: Any) -> Iterator[Change]:

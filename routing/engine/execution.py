@@ -41,7 +41,9 @@ def judge_execution(settings: Mapping[str, Any], proposal: Proposal) -> Verdict:
 
 def _holds(rule: Mapping[str, Any], proposal: Proposal) -> bool:
     least = rule.get("min_confidence")
-    return all(rule.get(name) in (None, getattr(proposal, name)) for name in _FACTS) and (least is None or proposal.confidence >= least)
+    return all(rule.get(name) in (None, getattr(proposal, name)) for name in _FACTS) and (
+        least is None or proposal.confidence >= least
+    )
 
 
 def _by_risk(settings: Mapping[str, Any], proposal: Proposal) -> str:

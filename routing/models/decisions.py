@@ -68,7 +68,9 @@ class Decision(models.Model):
             models.Index(fields=("workspace", "-id"), name="decision_newest"),
             models.Index(fields=("workspace", "scope", "-id"), name="decision_newest_in_scope"),
             models.Index(fields=("workspace", "target", "-id"), name="decision_newest_of_target"),
-            models.Index(fields=("state", "enqueued_at"), name="decision_waiting", condition=Q(state__in=("queued", "running"))),
+            models.Index(
+                fields=("state", "enqueued_at"), name="decision_waiting", condition=Q(state__in=("queued", "running"))
+            ),
         ]
         constraints = [
             models.CheckConstraint(

@@ -18,6 +18,10 @@ else:
 class JsonTextField(TextField):
     """A JSON value as text. Numbers, order of keys and non-ASCII come back as they went in."""
 
+    _pyi_private_set_type: Any
+    _pyi_private_get_type: Any
+    _pyi_lookup_exact_type: Any
+
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
         return None if value is None else orjson.loads(value)
 
@@ -40,6 +44,6 @@ class HasWord(Lookup):
     def get_prep_lookup(self) -> str:
         return '%"' + str(self.rhs).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + '"%'
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         lhs, params = self.process_lhs(compiler, connection)
-        return f"{lhs} LIKE %s ESCAPE '\\'", [*params, self.rhs]
+        return f"{lhs} LIKE %s ESCAPE '\\'", (*params, self.rhs)

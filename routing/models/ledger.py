@@ -63,7 +63,9 @@ class Event(models.Model):
 class ChainHead(models.Model):
     """The newest number and hash of a workspace's chain; whoever appends locks this row first."""
 
-    workspace = models.OneToOneField("routing.Workspace", on_delete=models.PROTECT, primary_key=True, related_name="chain_head")
+    workspace = models.OneToOneField(
+        "routing.Workspace", on_delete=models.PROTECT, primary_key=True, related_name="chain_head"
+    )
     seq = models.PositiveBigIntegerField(default=0)
     hash = models.CharField(max_length=64, default="0" * 64)
 

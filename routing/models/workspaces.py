@@ -31,7 +31,9 @@ class Workspace(models.Model):
     self_approval = models.BooleanField(default=False)
     allow_private = JsonTextField(default=list, blank=True)
     record_queries = models.BooleanField(default=False)
-    live_revision = models.ForeignKey("routing.Revision", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    live_revision = models.ForeignKey(
+        "routing.Revision", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = WorkspaceQuerySet.as_manager()

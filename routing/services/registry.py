@@ -27,7 +27,9 @@ STARTING_CAPABILITIES = ("structured-tools", "long-context", "code-generation", 
 def create_workspace(name: str, *, title: str = "", by: Actor) -> Workspace:
     """A new, empty workspace with the words that every workspace starts with, published as its first revision."""
     workspace = Workspace.objects.create(name=name, title=title or name)
-    replace_working_copy(workspace, {"version": 1, "capabilities": [{"name": word} for word in STARTING_CAPABILITIES]}, by=by)
+    replace_working_copy(
+        workspace, {"version": 1, "capabilities": [{"name": word} for word in STARTING_CAPABILITIES]}, by=by
+    )
     revisions.publish(workspace, message="Start empty", by=by)
     return workspace
 
@@ -78,11 +80,15 @@ def edit_endpoint(
         raise NotFound(f"There is no endpoint {name} in this workspace.")
     before = mapping.endpoint_document(row)
     if version is not None and version != endpoint_version(before):
-        raise StaleDraft("Somebody changed this endpoint since you opened it.", [{"path": name, "message": "changed", "value": before}])
+        raise StaleDraft(
+            "Somebody changed this endpoint since you opened it.",
+            [{"path": name, "message": "changed", "value": before}],
+        )
     after = {key: value for key, value in {**before, **changes}.items() if value is not None}
     mapping.update_endpoint(row, _checked_endpoint(workspace, name, after))
     logger.info("endpoint %s of %s edited by %s: %s", name, workspace.name, by, ", ".join(sorted(changes)))
-    return EndpointRow.objects.prefetch_related("tools").get(pk=row.pk)
+    fresh: EndpointRow = EndpointRow.objects.prefetch_related("tools").get(pk=row.pk)
+    return fresh
 
 
 def _checked_endpoint(workspace: Workspace, name: str, body: Mapping[str, Any]) -> Document:

@@ -50,7 +50,7 @@ def propose(workspace: Workspace, document: Mapping[str, Any], *, message: str =
     same = Revision.objects.filter(workspace=locked, digest=digest, state__in=(RevisionState.LIVE, *_OPEN)).first()
     if same is not None:
         return same
-    Revision.objects.filter(workspace=locked).open().update(state=RevisionState.SUPERSEDED)  # type: ignore[attr-defined]
+    Revision.objects.filter(workspace=locked).open().update(state=RevisionState.SUPERSEDED)
     newest = Revision.objects.filter(workspace=locked).aggregate(newest=Max("number"))["newest"] or 0
     live = locked.live_revision
     return Revision.objects.create(
@@ -78,7 +78,9 @@ def publish(workspace: Workspace, *, message: str, by: Actor) -> Revision:
 
 
 def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
-    Revision.objects.filter(workspace=revision.workspace, state=RevisionState.LIVE).update(state=RevisionState.SUPERSEDED)
+    Revision.objects.filter(workspace=revision.workspace, state=RevisionState.LIVE).update(
+        state=RevisionState.SUPERSEDED
+    )
     revision.state = RevisionState.LIVE
     revision.message = message or revision.message
     revision.published_at = timezone.now()

@@ -20,7 +20,9 @@ class Question:
     tier: str | None = None
 
 
-def resolve(document: Mapping[str, Any], scope: str, offline: Sequence[str], questions: Sequence[Question]) -> dict[str, Any]:
+def resolve(
+    document: Mapping[str, Any], scope: str, offline: Sequence[str], questions: Sequence[Question]
+) -> dict[str, Any]:
     """The body of POST /simulate/resolve; raises InvalidRegistry for a bad document, an unknown scope or offline name."""
     try:
         parsed = parse_document(document)
@@ -51,6 +53,14 @@ def _check_names(catalog: Any, registry: Any, scope: str, offline: Sequence[str]
         if name not in names
     ]
     if scope not in catalog.scopes:
-        problems.insert(0, {"path": "scope", "message": f"there is no scope {scope[:200]}", "value": scope, "allowed": ", ".join(catalog.scopes)})
+        problems.insert(
+            0,
+            {
+                "path": "scope",
+                "message": f"there is no scope {scope[:200]}",
+                "value": scope,
+                "allowed": ", ".join(catalog.scopes),
+            },
+        )
     if problems:
         raise InvalidRegistry("The request names what the document does not hold.", problems)

@@ -29,11 +29,19 @@ _NOT_FILTERS = {"limit", "after"}
 async def report(request: HttpRequest, data: EventsIn) -> HttpResponse:
     harness: Harness = request.auth  # type: ignore[attr-defined]
     good, rejected = _read(data.events)
-    kept = await sync_to_async(ledger.accept)(harness.workspace_id, harness.scope, harness.name, [item for _, item in good])
+    kept = await sync_to_async(ledger.accept)(
+        harness.workspace_id, harness.scope, harness.name, [item for _, item in good]
+    )
     for place in kept.conflicts:
         index, item = good[place]
         rejected.append(_rejection(index, item.id, "idempotency_conflict", "this id was used for another event", []))
-    return answer({"accepted": kept.accepted, "duplicates": kept.duplicates, "rejected": sorted(rejected, key=lambda r: r["index"])})
+    return answer(
+        {
+            "accepted": kept.accepted,
+            "duplicates": kept.duplicates,
+            "rejected": sorted(rejected, key=lambda r: r["index"]),
+        }
+    )
 
 
 def _read(events: list[dict[str, Any]]) -> tuple[list[tuple[int, ledger.Report]], list[dict[str, Any]]]:
@@ -73,7 +81,9 @@ async def events(request: HttpRequest, data: Query[EventFilters]) -> HttpRespons
     harness: Harness = request.auth  # type: ignore[attr-defined]
     only_known(request, EventFilters)
     filters = data.model_dump(exclude_none=True, exclude=_NOT_FILTERS)
-    rows, following = await sync_to_async(records.events)(harness.workspace_id, harness.scope, filters, read_mark(data.after), data.limit)
+    rows, following = await sync_to_async(records.events)(
+        harness.workspace_id, harness.scope, filters, read_mark(data.after), data.limit
+    )
     return answer({"items": rows, "next": mark(following) if following else None})
 
 
@@ -82,11 +92,15 @@ async def decisions(request: HttpRequest, data: Query[DecisionFilters]) -> HttpR
     harness: Harness = request.auth  # type: ignore[attr-defined]
     only_known(request, DecisionFilters)
     filters = data.model_dump(exclude_none=True, exclude=_NOT_FILTERS)
-    rows, following = await sync_to_async(records.decisions)(harness.workspace_id, harness.scope, filters, read_mark(data.after), data.limit)
+    rows, following = await sync_to_async(records.decisions)(
+        harness.workspace_id, harness.scope, filters, read_mark(data.after), data.limit
+    )
     return answer({"items": rows, "next": mark(following) if following else None})
 
 
-@router.get("/decisions/{decision_id}", auth=needs("read"), summary="One decision with its events", operation_id="get_decision")
+@router.get(
+    "/decisions/{decision_id}", auth=needs("read"), summary="One decision with its events", operation_id="get_decision"
+)
 async def decision(request: HttpRequest, decision_id: str) -> HttpResponse:
     harness: Harness = request.auth  # type: ignore[attr-defined]
     try:

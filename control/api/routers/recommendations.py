@@ -35,7 +35,9 @@ async def _lane(who: Caller) -> str:
     return decisions.resolve_lane(who) if is_kept_fresh() else await sync_to_async(decisions.resolve_lane)(who)
 
 
-async def _resolve_on_a_worker(request: HttpRequest, who: Caller, query: str, asked: dict[str, Any], wait_ms: int) -> HttpResponse:
+async def _resolve_on_a_worker(
+    request: HttpRequest, who: Caller, query: str, asked: dict[str, Any], wait_ms: int
+) -> HttpResponse:
     inline = await sync_to_async(_inline)(who, query, asked["max_hits"])
     if "error" in inline:
         return answer(inline)

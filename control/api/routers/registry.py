@@ -24,7 +24,12 @@ def _workspace_id(request: Any) -> Any:
     return harness.workspace_id
 
 
-@router.get("/registry", auth=needs("registry.read"), summary="The live document, the draft, or a revision", operation_id="get_registry")
+@router.get(
+    "/registry",
+    auth=needs("registry.read"),
+    summary="The live document, the draft, or a revision",
+    operation_id="get_registry",
+)
 async def registry(request: HttpRequest, revision: str = "live") -> HttpResponse:
     found = await sync_to_async(documents.registry)(_workspace_id(request), revision)
     tag = {"ETag": f'"{found["digest"]}"'}
@@ -36,10 +41,17 @@ async def registry(request: HttpRequest, revision: str = "live") -> HttpResponse
 @router.get("/revisions", auth=needs("registry.read"), summary="Revisions, newest first", operation_id="list_revisions")
 async def revisions(request: HttpRequest, data: Query[RevisionFilters]) -> HttpResponse:
     only_known(request, RevisionFilters)
-    rows, following = await sync_to_async(documents.revisions)(_workspace_id(request), read_mark(data.after), data.limit)
+    rows, following = await sync_to_async(documents.revisions)(
+        _workspace_id(request), read_mark(data.after), data.limit
+    )
     return answer({"items": rows, "next": mark(following) if following else None})
 
 
-@router.get("/revisions/{number}", auth=needs("registry.read"), summary="One revision with its changes", operation_id="get_revision")
+@router.get(
+    "/revisions/{number}",
+    auth=needs("registry.read"),
+    summary="One revision with its changes",
+    operation_id="get_revision",
+)
 async def revision(request: HttpRequest, number: int) -> HttpResponse:
     return answer(await sync_to_async(documents.revision)(_workspace_id(request), number))

@@ -14,9 +14,15 @@ from routing.services import simulation
 router = Router(tags=["simulate"])
 
 
-@router.post("/simulate/resolve", auth=needs("simulate"), summary="Resolve against a candidate document", operation_id="simulate_resolve")
+@router.post(
+    "/simulate/resolve",
+    auth=needs("simulate"),
+    summary="Resolve against a candidate document",
+    operation_id="simulate_resolve",
+)
 async def simulate_resolve(request: HttpRequest, data: SimulateResolveIn) -> HttpResponse:
     questions = [
-        simulation.Question(query=item.text(), max_hits=item.max_hits, explain=item.explain, tier=item.tier) for item in data.queries
+        simulation.Question(query=item.text(), max_hits=item.max_hits, explain=item.explain, tier=item.tier)
+        for item in data.queries
     ]
     return answer(await sync_to_async(simulation.resolve)(data.registry, data.scope, data.offline, questions))

@@ -21,7 +21,12 @@ async def search_by_address(request: HttpRequest, data: Query[SearchToolsIn]) ->
     return answer(await sync_to_async(decisions.browse)(caller(request), data.query, data.max_hits))
 
 
-@router.post("/tools/search", auth=needs("decide"), summary="Browse tools; the query stays out of access logs", operation_id="search_tools")
+@router.post(
+    "/tools/search",
+    auth=needs("decide"),
+    summary="Browse tools; the query stays out of access logs",
+    operation_id="search_tools",
+)
 async def search(request: HttpRequest, data: SearchToolsIn) -> HttpResponse:
     return answer(await sync_to_async(decisions.browse)(caller(request), data.query, data.max_hits))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from ninja import Schema
 from pydantic import AfterValidator, ConfigDict, Field
@@ -26,8 +26,9 @@ def bytes_between(low: int, high: int) -> AfterValidator:
     return AfterValidator(check)
 
 
-
 Whole = Annotated[int, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
-WaitMs = Annotated[int, Field(strict=True, ge=0, le=30_000, description="How long the answer is held for a worker, in milliseconds.")]
+WaitMs = Annotated[
+    int, Field(strict=True, ge=0, le=30_000, description="How long the answer is held for a worker, in milliseconds.")
+]
 CallerId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,64}$")]

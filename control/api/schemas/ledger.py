@@ -47,8 +47,9 @@ class EventIn(In):
 
     @model_validator(mode="after")
     def _status_fits(self) -> EventIn:
-        allowed = _STATUSES[EventKind(self.kind)]
-        if self.kind == EventKind.INVOCATION and self.status is None:
+        kind = EventKind(self.kind)
+        allowed = _STATUSES[kind]
+        if kind is EventKind.INVOCATION and self.status is None:
             self.status = "started"
         if self.status not in allowed:
             raise ValueError(f"status must be one of {', '.join(allowed)} for a {self.kind}")

@@ -48,7 +48,9 @@ def resolve(
     return resolution.answer | {"decision_id": decision_id, "revision": live.revision}
 
 
-def judge(live: Live, caller: Caller, query: str, *, max_hits: int | None, explain: bool, tier: str | None) -> Resolution:
+def judge(
+    live: Live, caller: Caller, query: str, *, max_hits: int | None, explain: bool, tier: str | None
+) -> Resolution:
     """The engine's answer under the scope's policy; the same call in the web process and on a worker."""
     policy = live.catalog.policy(live.catalog.scopes[caller.scope].policy)
     return resolve_detailed(
@@ -95,7 +97,13 @@ class Facts:
         session_id: str | None,
     ) -> None:
         self.live, self.caller, self.resolution = live, caller, resolution
-        self.query, self.decision_id, self.at, self.latency_ms, self.session_id = query, decision_id, at, latency_ms, session_id
+        self.query, self.decision_id, self.at, self.latency_ms, self.session_id = (
+            query,
+            decision_id,
+            at,
+            latency_ms,
+            session_id,
+        )
         self.answer = resolution.answer
         self.recommendation: Mapping[str, Any] = self.answer.get("recommendation") or {}
         self.policy = live.catalog.scopes[caller.scope].policy
@@ -164,4 +172,7 @@ class Facts:
 
 def candidates(ranked: Sequence[Any]) -> list[dict[str, Any]]:
     """At most ten considered tools with their score by field."""
-    return [{"target": c.public, "score": round(c.score, 4), "fields": {name: round(v, 4) for name, v in c.fields.items()}} for c in ranked[:10]]
+    return [
+        {"target": c.public, "score": round(c.score, 4), "fields": {name: round(v, 4) for name, v in c.fields.items()}}
+        for c in ranked[:10]
+    ]

@@ -27,7 +27,10 @@ def decide_resolve(row: Decision, content: Mapping[str, Any]) -> Result:
     resolution = judge(live, caller, query, max_hits=content["max_hits"], explain=False, tier=content["tier"])
     latency_ms = round((time.perf_counter() - began) * 1000, 3)
     facts = Facts(live, caller, resolution, query, str(row.pk), row.created_at, latency_ms, row.session_id)
-    kept = {key: value for key, value in resolution.answer.items() if key not in _TEXT} | {"decision_id": str(row.pk), "revision": live.revision}
+    kept = {key: value for key, value in resolution.answer.items() if key not in _TEXT} | {
+        "decision_id": str(row.pk),
+        "revision": live.revision,
+    }
     return Result(
         state=DecisionState.FINISHED,
         columns=facts.outcome() | {"answer": _without_words(kept)},
@@ -50,7 +53,7 @@ def _drop(match: Mapping[str, Any]) -> dict[str, Any]:
 def complete(answer: Mapping[str, Any], inline: Mapping[str, Any]) -> dict[str, Any]:
     """The worker's answer with the words of the request put back, taken from the inline judgement of the same query."""
     words = {item["namespaced"]: item["matched_terms"] for item in _matches(inline) if item.get("matched_terms")}
-    whole = {key: answer[key] if key in answer else value for key, value in inline.items()}
+    whole = {key: answer.get(key, value) for key, value in inline.items()}
     for match in _matches(whole):
         if match["namespaced"] in words:
             match["matched_terms"] = words[match["namespaced"]]

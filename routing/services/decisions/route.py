@@ -11,21 +11,21 @@ from uuid_utils.compat import uuid7
 
 from routing.choices import DecisionState, DecisionType, EventKind
 from routing.engine import Catalog, rank
+from routing.engine.config import RoutingConfig
 from routing.engine.execution import Proposal, Verdict, judge_execution
 from routing.engine.inference import Traits, describe_traits
-from routing.engine.policies import EffectivePolicy, effective
-from routing.engine.registry import Tool
-from routing.engine.router import (
+from routing.engine.models import (
+    FALLBACK,
     ActionSummary,
     HarnessState,
     RiskLevel,
     RouteDecision,
-    RoutingConfig,
     RoutingMode,
     ToolDescriptor,
-    judge_choice,
-    validate_tools,
 )
+from routing.engine.policies import EffectivePolicy, effective
+from routing.engine.registry import Tool
+from routing.engine.router import decide_early, direct_threshold, judge_choice, validate_tools
 from routing.errors import InvalidRequest, NotFound
 from routing.events import RECOMMENDATION_DATA, allowed, timestamp
 from routing.models import Decision
@@ -34,8 +34,6 @@ from routing.sealing import keyed_digest
 from routing.services.decisions.caller import Caller
 from routing.services.decisions.queue import request
 from routing.services.decisions.result import Result
-
-RESERVED = "__fallback__"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +77,8 @@ def _check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
         path = f"tools[{place}].name"
         if not name.strip():
             problems.append({"path": path, "message": "must not be blank"})
-        elif name == RESERVED:
-            problems.append({"path": path, "message": f"{RESERVED} is reserved", "value": name})
+        elif name == FALLBACK:
+            problems.append({"path": path, "message": f"{FALLBACK} is reserved", "value": name})
         elif name in seen:
             problems.append({"path": path, "message": f"is the name of tools[{seen[name]}] too", "value": name[:200]})
         seen.setdefault(name, place)
@@ -157,7 +155,9 @@ def _from_scope(catalog: Catalog, scope: str, state: HarnessState, policy: Effec
 
 
 def _brought(given: Iterable[Mapping[str, Any]]) -> Offer:
-    return Offer(tools={tool["name"]: _offered(tool["name"], _declared(tool)) for tool in given}, provider=LocalProvider())
+    return Offer(
+        tools={tool["name"]: _offered(tool["name"], _declared(tool)) for tool in given}, provider=LocalProvider()
+    )
 
 
 def _declared(tool: Mapping[str, Any]) -> Tool:
@@ -174,7 +174,14 @@ def _declared(tool: Mapping[str, Any]) -> Tool:
 def _offered(name: str, tool: Tool, endpoint: str | None = None) -> Offered:
     traits = describe_traits(tool)
     words = " ".join(filter(None, (tool.title, tool.description))) or tool.name
-    descriptor = ToolDescriptor(name=name, description=words, category=traits.category, risk=RiskLevel(traits.risk))
+    descriptor = ToolDescriptor(
+        name=name,
+        description=words,
+        category=traits.category,
+        risk=RiskLevel(traits.risk),
+        schema=tool.input_schema,
+        effect=traits.effect,
+    )
     return Offered(descriptor=descriptor, traits=traits, endpoint=endpoint)
 
 
@@ -189,29 +196,22 @@ class Bar:
 
 def _decide(offer: Offer, state: HarnessState, policy: EffectivePolicy) -> tuple[RouteDecision, Bar]:
     config = RoutingConfig.from_policy(policy.router)
-    bar = _bar(policy, config, None)
-    if config.mode is RoutingMode.PLANNER_ONLY:
-        return RouteDecision(fallback=True, fallback_reason="planner_only"), bar
-    if not offer.tools:
-        return RouteDecision(fallback=True, fallback_reason="no_tools"), bar
+    usual = Bar(direct=config.direct_execution_threshold, fallback=config.fallback_threshold, by=_set_by(policy))
+    early = decide_early(config, offer.descriptors)
+    if early is not None:
+        return early, usual
     validate_tools(offer.descriptors)
     choice = offer.provider.choose(state, offer.descriptors)
-    bar = _bar(policy, config, offer.tools.get(choice.choice))
+    bar = _bar(usual, config, offer.tools.get(choice.choice))
     return judge_choice(choice, config, offer.descriptors, direct=bar.direct), bar
 
 
-def _bar(policy: EffectivePolicy, config: RoutingConfig, chosen: Offered | None) -> Bar:
-    """The direct threshold for what was chosen: finishing and risky effects may have bars of their own."""
-    finish = policy.router.get("finish_threshold")
-    by_effect = policy.router.get("risk_thresholds") or {}
-    usual = Bar(direct=config.direct_execution_threshold, fallback=config.fallback_threshold, by=_set_by(policy))
+def _bar(usual: Bar, config: RoutingConfig, chosen: Offered | None) -> Bar:
+    """The thresholds for what was chosen: finishing and risky effects may have a direct threshold of their own."""
     if chosen is None:
         return usual
-    if finish is not None and chosen.traits.category == "finish":
-        return replace(usual, direct=max(finish, usual.fallback), by="finish")
-    if by_effect.get(chosen.traits.effect) is not None:
-        return replace(usual, direct=max(by_effect[chosen.traits.effect], usual.fallback), by="risk")
-    return usual
+    direct, by = direct_threshold(config, chosen.descriptor)
+    return usual if by == "default" else replace(usual, direct=direct, by=by)
 
 
 def _set_by(policy: EffectivePolicy) -> str:
@@ -277,7 +277,9 @@ def _columns(answer: Mapping[str, Any]) -> dict[str, Any]:
         "fallback_reason": answer["fallback_reason"],
         "latency_ms": answer["latency_ms"],
         "thresholds": answer["thresholds"],
-        "candidates": [{"target": name, "score": score, "fields": {}} for name, score in ranked if name != RESERVED][:10],
+        "candidates": [{"target": name, "score": score, "fields": {}} for name, score in ranked if name != FALLBACK][
+            :10
+        ],
         "execution": answer["execution"],
     }
 
@@ -287,7 +289,9 @@ def _event(row: Decision, answer: Mapping[str, Any], goal: str) -> dict[str, Any
         **answer,
         "type": DecisionType.ROUTE.value,
         "probability": answer["top_probability"],
-        "alternatives": [item["target"] for item in _columns(answer)["candidates"] if item["target"] != answer["tool"]][:5],
+        "alternatives": [item["target"] for item in _columns(answer)["candidates"] if item["target"] != answer["tool"]][
+            :5
+        ],
         "query_digest": keyed_digest("query", " ".join(goal.split()).casefold()),
         "verdict": (answer["execution"] or {}).get("verdict"),
     }

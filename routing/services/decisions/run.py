@@ -7,6 +7,7 @@ finish it. So a decision is made once, whichever process dies.
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -44,15 +45,16 @@ def run(decision_id: UUID) -> None:
     except Unsealable:
         fail(row, "the request can no longer be read: its encryption key is gone")
     except Exception as error:
-        logger.exception("decision %s failed", row.pk) if _harmless(error) else logger.error("decision %s failed: %s", row.pk, type(error).__name__)
+        # The message of an unforeseen error may quote what was asked, so only its kind and place are logged.
+        logger.error("decision %s failed: %s at %s", row.pk, type(error).__name__, _place(error))
         fail(row, f"the decision could not be made ({type(error).__name__})")
     else:
         finish(row, result)
 
 
-def _harmless(error: Exception) -> bool:
-    """Whether an error's text may be logged: messages of input errors can quote what was asked."""
-    return isinstance(error, LookupError | AttributeError | TypeError) and not error.args
+def _place(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
 
 
 def _claim(decision_id: UUID) -> Decision | None:

@@ -31,15 +31,19 @@ def sweep() -> None:
 
 def give_up_old() -> None:
     """No text of a request is kept for longer than an hour: what nobody decided by then has failed."""
-    old = Decision.objects.waiting().filter(created_at__lt=timezone.now() - TEXT_LASTS)  # type: ignore[attr-defined]
+    old = Decision.objects.waiting().filter(created_at__lt=timezone.now() - TEXT_LASTS)
     for row in old[:BATCH]:
-        ended = Decision.objects.filter(pk=row.pk).waiting().update(  # type: ignore[attr-defined]
-            state=DecisionState.FAILED,
-            content=None,
-            claim=None,
-            claimed_until=None,
-            finished_at=timezone.now(),
-            error="no worker decided this within an hour",
+        ended = (
+            Decision.objects.filter(pk=row.pk)
+            .waiting()
+            .update(
+                state=DecisionState.FAILED,
+                content=None,
+                claim=None,
+                claimed_until=None,
+                finished_at=timezone.now(),
+                error="no worker decided this within an hour",
+            )
         )
         if ended:
             announce_final(row)
@@ -48,7 +52,13 @@ def give_up_old() -> None:
 def release_dead_claims() -> None:
     """A claim that ended belongs to a worker that died or hangs; the decision goes back to the queue."""
     dead = Decision.objects.filter(state=DecisionState.RUNNING, claimed_until__lt=timezone.now())
-    count = dead.update(state=DecisionState.QUEUED, claim=None, claimed_until=None, enqueued_at=timezone.now() - timedelta(hours=1), attempts=0)
+    count = dead.update(
+        state=DecisionState.QUEUED,
+        claim=None,
+        claimed_until=None,
+        enqueued_at=timezone.now() - timedelta(hours=1),
+        attempts=0,
+    )
     if count:
         logger.warning("%d decisions of a dead worker were queued again", count)
 
@@ -56,10 +66,14 @@ def release_dead_claims() -> None:
 def queue_again() -> None:
     """Send ids again whose message may be lost, less and less often: a message too many does no harm."""
     now = timezone.now()
-    for row in Decision.objects.filter(state=DecisionState.QUEUED, enqueued_at__lt=now - timedelta(seconds=FIRST_RETRY_S))[:BATCH]:
+    for row in Decision.objects.filter(
+        state=DecisionState.QUEUED, enqueued_at__lt=now - timedelta(seconds=FIRST_RETRY_S)
+    )[:BATCH]:
         wait = min(FIRST_RETRY_S * 2**row.attempts, LONGEST_RETRY_S)
         if row.enqueued_at is not None and row.enqueued_at < now - timedelta(seconds=wait):
-            Decision.objects.filter(pk=row.pk, state=DecisionState.QUEUED).update(enqueued_at=now, attempts=F("attempts") + 1)
+            Decision.objects.filter(pk=row.pk, state=DecisionState.QUEUED).update(
+                enqueued_at=now, attempts=F("attempts") + 1
+            )
             enqueue(row.pk)
 
 

@@ -12,9 +12,9 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from routing import bus
+from routing.errors import Unavailable
 from routing.events import REPORTED_DATA, allowed, content_digest, timestamp
 from routing.models import ChainHead, Event, PendingEvent
-from routing.errors import Unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -78,12 +78,18 @@ def _known(workspace_id: Any, ids: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for start in range(0, len(ids), 400):
         part = ids[start : start + 400]
-        found |= dict(Event.objects.filter(workspace_id=workspace_id, event_id__in=part).values_list("event_id", "content_digest"))
-        found |= dict(PendingEvent.objects.filter(workspace_id=workspace_id, event_id__in=part).values_list("event_id", "digest"))
+        found |= dict(
+            Event.objects.filter(workspace_id=workspace_id, event_id__in=part).values_list("event_id", "content_digest")
+        )
+        found |= dict(
+            PendingEvent.objects.filter(workspace_id=workspace_id, event_id__in=part).values_list("event_id", "digest")
+        )
     return found
 
 
-def _keep_new(workspace_id: Any, scope: str, harness: str, reports: Sequence[Report], known: dict[str, str]) -> Acceptance:
+def _keep_new(
+    workspace_id: Any, scope: str, harness: str, reports: Sequence[Report], known: dict[str, str]
+) -> Acceptance:
     rows: list[PendingEvent] = []
     conflicts: list[int] = []
     duplicates = 0
@@ -92,7 +98,13 @@ def _keep_new(workspace_id: Any, scope: str, harness: str, reports: Sequence[Rep
         digest = content_digest(content)
         if report.id not in known:
             known[report.id] = digest
-            body = {**content, "id": report.id, "scope": scope, "harness": harness, "at": content["at"] or timestamp(timezone.now())}
+            body = {
+                **content,
+                "id": report.id,
+                "scope": scope,
+                "harness": harness,
+                "at": content["at"] or timestamp(timezone.now()),
+            }
             rows.append(PendingEvent(workspace_id=workspace_id, event_id=report.id, digest=digest, body=body))
         elif known[report.id] == digest:
             duplicates += 1
@@ -124,7 +136,8 @@ def keep(workspace_id: Any, body: Mapping[str, Any]) -> None:
     """Put an event into the waiting room within the caller's transaction."""
     digest = content_digest({"id": body["id"]})
     PendingEvent.objects.bulk_create(
-        [PendingEvent(workspace_id=workspace_id, event_id=body["id"], digest=digest, body=dict(body))], ignore_conflicts=True
+        [PendingEvent(workspace_id=workspace_id, event_id=body["id"], digest=digest, body=dict(body))],
+        ignore_conflicts=True,
     )
     transaction.on_commit(lambda: call_writer(workspace_id), robust=True)
 

@@ -93,7 +93,9 @@ def _facts(decision: Decision) -> set[str]:
 def _apply(workspace_id: Any, changes: dict[Key, dict[str, int]], latencies: dict[Key, dict[str, int]]) -> None:
     for key, counts in changes.items():
         at, scope, type_, status = key
-        minute, _ = Minute.objects.get_or_create(workspace_id=workspace_id, at=at, scope=scope, type=type_, status=status)
+        minute, _ = Minute.objects.get_or_create(
+            workspace_id=workspace_id, at=at, scope=scope, type=type_, status=status
+        )
         for name, amount in counts.items():
             setattr(minute, name, max(0, getattr(minute, name) + amount))
         for bucket, amount in latencies.get(key, {}).items():

@@ -72,7 +72,11 @@ def _drop(workspace_id: Any, marks: Sequence[bytes]) -> None:
 
 
 def _unwritten(workspace_id: Any, bodies: Sequence[Body]) -> list[Body]:
-    written = set(Event.objects.filter(workspace_id=workspace_id, event_id__in=[b["id"] for b in bodies]).values_list("event_id", flat=True))
+    written = set(
+        Event.objects.filter(workspace_id=workspace_id, event_id__in=[b["id"] for b in bodies]).values_list(
+            "event_id", flat=True
+        )
+    )
     return list({body["id"]: body for body in bodies if body["id"] not in written}.values())
 
 
@@ -140,7 +144,10 @@ _COLUMNS = (
 def _decide(workspace_id: Any, bodies: Sequence[Body]) -> None:
     """Make the rows of decisions that were answered in the web process; they arrive with their event."""
     fresh = [body["decision"] for body in bodies if body.get("decision")]
-    made = [Decision(workspace_id=workspace_id, **{**row, "created_at": datetime.fromisoformat(row["created_at"])}) for row in fresh]
+    made = [
+        Decision(workspace_id=workspace_id, **{**row, "created_at": datetime.fromisoformat(row["created_at"])})
+        for row in fresh
+    ]
     for row in made:
         row.finished_at = row.created_at
     Decision.objects.bulk_create(made, batch_size=200, ignore_conflicts=True)
