@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -97,7 +98,9 @@ def _when(applies: Callable[[str], bool], inner: Callable[[GetResponse], Any]) -
         if iscoroutinefunction(get_response):
 
             async def handle_async(request: HttpRequest) -> Any:
-                return await (wrapped if applies(request.path_info) else get_response)(request)
+                # WhiteNoise answers a file at once; everything else answers by and by.
+                answer = (wrapped if applies(request.path_info) else get_response)(request)
+                return await answer if inspect.isawaitable(answer) else answer
 
             # AuthenticationMiddleware and others mark views through these hooks.
             _copy_hooks(wrapped, handle_async, applies)

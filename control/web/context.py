@@ -1,11 +1,11 @@
-"""What the frame around every page needs. All of it is lazy: a fragment that draws no frame asks nothing."""
+"""What the frame around every page needs. Counts are callables, asked once and only by a template that shows them."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.functional import SimpleLazyObject
 
 from control.access import allows
 from routing.models import EndpointRow, Revision, Workspace
@@ -47,11 +47,11 @@ def _place(request: HttpRequest) -> dict[str, Any]:
         "workspace": workspace,
         "role": role,
         "can": {name: allows(role, action) for name, action in _CAN.items()},
-        "workspaces": SimpleLazyObject(lambda: list(Workspace.objects.visible_to(request.user))),
-        "live_number": SimpleLazyObject(lambda: workspace.live_revision.number if workspace.live_revision else None),
-        "draft_count": SimpleLazyObject(lambda: draft_count(workspace)),
-        "endpoint_count": SimpleLazyObject(lambda: EndpointRow.objects.filter(workspace=workspace).count()),
-        "revision_count": SimpleLazyObject(lambda: Revision.objects.filter(workspace=workspace).count()),
+        "workspaces": cache(lambda: list(Workspace.objects.visible_to(request.user))),
+        "live_number": cache(lambda: workspace.live_revision.number if workspace.live_revision else None),
+        "draft_count": cache(lambda: draft_count(workspace)),
+        "endpoint_count": cache(lambda: EndpointRow.objects.filter(workspace=workspace).count()),
+        "revision_count": cache(lambda: Revision.objects.filter(workspace=workspace).count()),
     }
 
 
