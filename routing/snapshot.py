@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from routing.engine import Catalog, load_registry
+from routing.engine import Catalog, load_registry, rank
 from routing.errors import NotFound
 from routing.generation import Watched
 from routing.manifests import EMPTY, thaw
@@ -38,13 +38,23 @@ def _live(row: Workspace, previous: Live | None) -> Live:
     if previous is not None and previous.digest == digest and previous.workspace == row.name:
         return _renumbered(previous, revision.number if revision else 0)
     document = thaw(revision) if revision else EMPTY
+    catalog = _warm(load_registry(document, previous=previous.catalog if previous else None))
     return Live(
         workspace_id=row.pk,
         workspace=row.name,
         revision=revision.number if revision else 0,
         digest=digest,
-        catalog=load_registry(document, previous=previous.catalog if previous else None),
+        catalog=catalog,
     )
+
+
+def _warm(catalog: Catalog) -> Catalog:
+    """Make every scope's view before the first request needs it."""
+    for scope in catalog.scopes:
+        catalog.view(scope)
+        catalog.revision(scope)
+        rank(catalog, "warm the index", scope=scope, limit=1)
+    return catalog
 
 
 def _renumbered(previous: Live, number: int) -> Live:

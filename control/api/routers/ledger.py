@@ -14,6 +14,7 @@ from control.api.answers import answer
 from control.api.auth import needs
 from control.api.errors import detail_of
 from control.api.pagination import mark, only_known, read_mark
+from control.api.schemas import out
 from control.api.schemas.ledger import DecisionFilters, EventFilters, EventIn, EventsIn
 from control.keys import Harness
 from routing import records
@@ -25,7 +26,13 @@ _DATA = ("duration_ms", "attempt", "result_bytes", "tokens_in", "tokens_out", "c
 _NOT_FILTERS = {"limit", "after"}
 
 
-@router.post("/events", auth=needs("report"), summary="Report invocations and outcomes", operation_id="report_events")
+@router.post(
+    "/events",
+    auth=needs("report"),
+    summary="Report invocations and outcomes",
+    operation_id="report_events",
+    response={200: out.EventsAcceptedOut, **out.ERRORS},
+)
 async def report(request: HttpRequest, data: EventsIn) -> HttpResponse:
     harness: Harness = request.auth  # type: ignore[attr-defined]
     good, rejected = _read(data.events)
@@ -76,7 +83,13 @@ def _rejection(index: int, event_id: Any, code: str, message: str, details: list
     return {"index": index, "id": shown, "error": {"code": code, "message": message, "details": details}}
 
 
-@router.get("/events", auth=needs("read"), summary="The ledger, newest first", operation_id="list_events")
+@router.get(
+    "/events",
+    auth=needs("read"),
+    summary="The ledger, newest first",
+    operation_id="list_events",
+    response={200: out.EventPageOut, **out.ERRORS},
+)
 async def events(request: HttpRequest, data: Query[EventFilters]) -> HttpResponse:
     harness: Harness = request.auth  # type: ignore[attr-defined]
     only_known(request, EventFilters)
@@ -87,7 +100,13 @@ async def events(request: HttpRequest, data: Query[EventFilters]) -> HttpRespons
     return answer({"items": rows, "next": mark(following) if following else None})
 
 
-@router.get("/decisions", auth=needs("read"), summary="Decisions, newest first", operation_id="list_decisions")
+@router.get(
+    "/decisions",
+    auth=needs("read"),
+    summary="Decisions, newest first",
+    operation_id="list_decisions",
+    response={200: out.DecisionPageOut, **out.ERRORS},
+)
 async def decisions(request: HttpRequest, data: Query[DecisionFilters]) -> HttpResponse:
     harness: Harness = request.auth  # type: ignore[attr-defined]
     only_known(request, DecisionFilters)
@@ -99,7 +118,11 @@ async def decisions(request: HttpRequest, data: Query[DecisionFilters]) -> HttpR
 
 
 @router.get(
-    "/decisions/{decision_id}", auth=needs("read"), summary="One decision with its events", operation_id="get_decision"
+    "/decisions/{decision_id}",
+    auth=needs("read"),
+    summary="One decision with its events",
+    operation_id="get_decision",
+    response={200: out.DecisionDetailOut, **out.ERRORS},
 )
 async def decision(request: HttpRequest, decision_id: str) -> HttpResponse:
     harness: Harness = request.auth  # type: ignore[attr-defined]

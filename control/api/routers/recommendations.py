@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid7
 from control.api.answers import answer, await_decision, promise
 from control.api.auth import caller, needs
 from control.api.errors import problem
+from control.api.schemas import out
 from control.api.schemas.recommendations import ResolveIn, RouteIn
 from routing.choices import DecisionState, DecisionType
 from routing.generation import is_kept_fresh
@@ -22,7 +23,13 @@ from routing.services.decisions import Caller, resolve_worker
 router = Router(tags=["recommendations"])
 
 
-@router.post("/resolve", auth=needs("decide"), summary="Which tool for this activity", operation_id="resolve")
+@router.post(
+    "/resolve",
+    auth=needs("decide"),
+    summary="Which tool for this activity",
+    operation_id="resolve",
+    response={200: out.ResolveOut | out.TooLongOut, 202: out.PromiseOut, **out.ERRORS},
+)
 async def resolve(request: HttpRequest, data: ResolveIn) -> HttpResponse:
     who, query = caller(request), data.text()
     asked: dict[str, Any] = {"max_hits": data.max_hits, "tier": data.tier, "session_id": data.session_id}
@@ -53,7 +60,13 @@ async def _resolve_on_a_worker(
     return _failed(request, row) if row.is_final else promise(row, f"/api/v1/decisions/{decision_id}")
 
 
-@router.post("/route", auth=needs("decide"), summary="Which next step, decided by a worker", operation_id="route")
+@router.post(
+    "/route",
+    auth=needs("decide"),
+    summary="Which next step, decided by a worker",
+    operation_id="route",
+    response={200: out.RouteOut, 202: out.PromiseOut, **out.ERRORS},
+)
 async def route(request: HttpRequest, data: RouteIn) -> HttpResponse:
     who, decision_id = caller(request), str(uuid7())
     asked = decisions.RouteRequest(

@@ -11,6 +11,7 @@ from ninja import Query, Router
 from control.api.answers import answer
 from control.api.auth import needs
 from control.api.pagination import mark, only_known, read_mark
+from control.api.schemas import out
 from control.api.schemas.registry import RevisionFilters
 from control.keys import Harness
 from routing import documents
@@ -29,6 +30,7 @@ def _workspace_id(request: Any) -> Any:
     auth=needs("registry.read"),
     summary="The live document, the draft, or a revision",
     operation_id="get_registry",
+    response={200: out.RegistryOut, **out.ERRORS},
 )
 async def registry(request: HttpRequest, revision: str = "live") -> HttpResponse:
     found = await sync_to_async(documents.registry)(_workspace_id(request), revision)
@@ -38,7 +40,13 @@ async def registry(request: HttpRequest, revision: str = "live") -> HttpResponse
     return answer(found, headers=tag)
 
 
-@router.get("/revisions", auth=needs("registry.read"), summary="Revisions, newest first", operation_id="list_revisions")
+@router.get(
+    "/revisions",
+    auth=needs("registry.read"),
+    summary="Revisions, newest first",
+    operation_id="list_revisions",
+    response={200: out.RevisionPageOut, **out.ERRORS},
+)
 async def revisions(request: HttpRequest, data: Query[RevisionFilters]) -> HttpResponse:
     only_known(request, RevisionFilters)
     rows, following = await sync_to_async(documents.revisions)(
@@ -52,6 +60,7 @@ async def revisions(request: HttpRequest, data: Query[RevisionFilters]) -> HttpR
     auth=needs("registry.read"),
     summary="One revision with its changes",
     operation_id="get_revision",
+    response={200: out.RevisionDetailOut, **out.ERRORS},
 )
 async def revision(request: HttpRequest, number: int) -> HttpResponse:
     return answer(await sync_to_async(documents.revision)(_workspace_id(request), number))

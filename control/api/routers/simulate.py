@@ -8,6 +8,7 @@ from ninja import Router
 
 from control.api.answers import answer
 from control.api.auth import needs
+from control.api.schemas import out
 from control.api.schemas.recommendations import SimulateResolveIn
 from routing.services import simulation
 
@@ -19,6 +20,7 @@ router = Router(tags=["simulate"])
     auth=needs("simulate"),
     summary="Resolve against a candidate document",
     operation_id="simulate_resolve",
+    response={200: out.SimulateResolveOut, **out.ERRORS},
 )
 async def simulate_resolve(request: HttpRequest, data: SimulateResolveIn) -> HttpResponse:
     questions = [
