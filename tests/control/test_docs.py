@@ -6,12 +6,14 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 from django.core.management import get_commands, load_command_class
 
+from control.environment import Environment
 from routing.engine import load_registry, resolve
 from routing.engine.validation import parse_document
 
@@ -80,3 +82,15 @@ def test_the_notice_names_every_vendored_package_with_its_version() -> None:
     packages = json.loads((ROOT / "static" / "vendor" / "MANIFEST.json").read_text(encoding="utf-8"))["packages"]
 
     assert [package["name"] for package in packages if package["version"] not in notice] == []
+
+
+def test_the_settings_page_has_one_row_for_each_setting_with_its_default_and_meaning() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE))
+
+    assert shown == {str(field.alias): _row(field) for field in Environment.model_fields.values()}
+
+
+def _row(field: Any) -> str:
+    default = "0" if field.default is False else str(field.default).replace(f"{ROOT}/", "")
+    return f"`{default}` | {field.description}" if default else f" | {field.description}"
