@@ -136,6 +136,8 @@ def prepare(lock: str) -> bool:
         if not _has_packages(lock):
             _install(lock)
         install_checkout(scripts=PYTHON.parent, packages=_packages_of_venv())
+        # Six processes start at once: none of them is to compile what all of them import.
+        _run([str(PYTHON), "-m", "compileall", "-q", "control", "routing"], {})
         _write_stamp(lock)
         UNFINISHED.unlink()
     return True
