@@ -93,7 +93,7 @@ GO_AHEAD = frozenset("ahead continue proceed carry sounds agreed done perfect ex
 PRAISE = frozenset(
     """
     good nice great cool awesome excellent perfect lovely amazing brilliant fantastic wonderful beautiful solid super neat
-    impressive fun funny interesting clever smart wise bad terrible awful buen buena bonito genial excelente gut schon toll bon
+    impressive fun funny interesting helpful useful clever smart wise bad terrible awful buen buena bonito genial excelente gut schon toll bon
     """.split()
 )
 DISCOURSE = frozenset("idea plan job work point question call answer catch thought try move choice stuff explanation effort".split())

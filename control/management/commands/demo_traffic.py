@@ -21,7 +21,8 @@ from control.demo.traffic import CannotSend, Plan, Tally, Traffic
 from control.environment import environment
 from control.management.answer import BAD_USAGE, AnswerCommand
 
-LIMITS = httpx.Limits(max_connections=80)
+# Shorter than the server keeps an idle connection, so that none is used in the moment in which it is closed.
+LIMITS = httpx.Limits(max_connections=80, keepalive_expiry=2)
 
 
 class Command(AnswerCommand):
