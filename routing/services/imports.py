@@ -1,0 +1,100 @@
+"""Import a configuration into a workspace: read, merge, validate, and propose the outcome as a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from routing.engine.canonical import digest_of
+from routing.errors import InvalidRegistry
+from routing.formats import Import, read
+from routing.formats.merging import Merged, merge
+from routing.models import Actor, Workspace
+from routing.services import registry, revisions
+
+Detail = dict[str, Any]
+REFUSED, DRY_RUN, UNCHANGED = "refused", "dry_run", "unchanged"
+
+
+def import_registry(
+    workspace: Workspace,
+    content: str | bytes | Mapping[str, Any],
+    *,
+    format: str = "auto",
+    filename: str | None = None,
+    tools: str | bytes | Mapping[str, Any] | None = None,
+    strategy: str = "update",
+    dry_run: bool = False,
+    message: str = "",
+    by: Actor,
+) -> Detail:
+    """The answer of POST /registry/import. Its `state` is `refused` when something is wrong; then nothing was stored."""
+    found = read(content, format, filename, tools)
+    if found.problems or found.document is None:
+        return _refused(found, list(found.entries), list(found.problems), filename)
+    with transaction.atomic():
+        registry.lock(workspace)
+        before = registry.working_document(workspace)
+        merged = merge(before, found.document, strategy=strategy, keep_tools=found.format != "switchyard")
+        entries = _entries(found, merged)
+        clashes = [problem for entry in entries for problem in entry["problems"]]
+        if clashes:
+            return _refused(found, entries, clashes, filename)
+        try:
+            document, warnings = registry.checked(merged.document)
+        except InvalidRegistry as error:
+            return _refused(found, entries, error.details, filename)
+        answer = _answer(found, entries, warnings)
+        if dry_run:
+            return answer | {"state": DRY_RUN, "digest": digest_of(document)}
+        return answer | _propose(workspace, document, message=message, by=by)
+
+
+def _propose(workspace: Workspace, document: Mapping[str, Any], *, message: str, by: Actor) -> Detail:
+    newest = workspace.revisions.order_by("-number").values_list("number", flat=True).first() or 0  # type: ignore[attr-defined]
+    registry.replace_working_copy(workspace, document, by=by)
+    revision = revisions.propose(workspace, document, message=message, by=by)
+    state = str(revision.state) if revision.number > newest else UNCHANGED
+    return {"revision": revision.number, "state": state, "digest": revision.digest}
+
+
+def _entries(found: Import, merged: Merged) -> list[Detail]:
+    """What became of each entry. A new name that the file's own rules asked for is told as such."""
+    entries: list[Detail] = []
+    by_rule = {(entry["kind"], entry["name"]) for entry in found.entries if entry["action"] == "renamed"}
+    for (kind, name), action in merged.actions.items():
+        shown = "renamed" if action == "added" and (kind, name) in by_rule else action
+        problems = (
+            [{"path": f"{kind} {name}", "message": "exists already and differs", "value": name}]
+            if action == "refused"
+            else []
+        )
+        entries.append({"kind": kind, "name": name, "action": shown, "problems": problems})
+    return entries
+
+
+def _answer(found: Import, entries: list[Detail], warnings: list[Mapping[str, Any]]) -> Detail:
+    told = list(found.warnings)
+    known = {warning["message"] for warning in told}
+    told += [dict(warning) for warning in warnings if warning["message"] not in known]
+    return {
+        "format": found.format,
+        "entries": entries,
+        "warnings": told,
+        "secrets": list(found.secrets),
+        "revision": None,
+        "state": REFUSED,
+        "digest": None,
+    }
+
+
+def _refused(found: Import, entries: list[Detail], problems: list[Detail], filename: str | None) -> Detail:
+    """Every problem stands with its entry; those of no entry stand with the file."""
+    placed = [problem for entry in entries for problem in entry["problems"]]
+    others = [problem for problem in problems if problem not in placed]
+    refused = [{**entry, "action": "refused" if entry["problems"] else "skipped"} for entry in entries]
+    if others:
+        refused.insert(0, {"kind": "document", "name": filename or "", "action": "refused", "problems": others})
+    return _answer(found, refused, [])
