@@ -37,7 +37,7 @@ class Catalog:
         self._places = {(doc.endpoint.name, doc.wire): place for place, doc in enumerate(self.index.docs)}
         self._names = Names(registry)
         self._rules = {name: rules(scope, registry.groups, self._names) for name, scope in self.scopes.items()}
-        self._views: dict[str, View] = {}
+        self._views: dict[tuple[str, bool], View] = {}
         self._policies: dict[str, EffectivePolicy] = {}
         self._revisions: dict[str, str] = {}
 
@@ -83,13 +83,20 @@ class Catalog:
         return doc.endpoint.enabled and doc.tool.enabled and doc.endpoint.name not in self._offline
 
     def view(self, scope: str) -> View:
-        if scope not in self._views:
-            rule = self._rules[scope]
-            docs = self.index.docs
-            permitted = np.fromiter((rule.permit(doc.endpoint.name, doc.wire) for doc in docs), np.bool_, len(docs))
-            available = np.fromiter((self.is_available(doc) for doc in docs), np.bool_, len(docs))
-            self._views[scope] = View(self.index, permitted, available)
-        return self._views[scope]
+        """What a scope permits and what is available."""
+        return self._view(scope, whole=False)
+
+    def whole_view(self, scope: str) -> View | None:
+        """What a scope permits, off and away included; None when nothing of it is off or away."""
+        whole = self._view(scope, whole=True)
+        return whole if whole.size > self.view(scope).size else None
+
+    def _view(self, scope: str, *, whole: bool) -> View:
+        if (scope, whole) not in self._views:
+            rule, docs = self._rules[scope], self.index.docs
+            seen = (rule.permit(doc.endpoint.name, doc.wire) and (whole or self.is_available(doc)) for doc in docs)
+            self._views[scope, whole] = View(self.index, np.fromiter(seen, np.bool_, len(docs)))
+        return self._views[scope, whole]
 
     def tool(self, endpoint: str, wire: str) -> ToolDoc | None:
         place = self._places.get((endpoint, wire))
@@ -105,7 +112,7 @@ class Catalog:
 
     def tools(self, scope: str) -> tuple[ToolDoc, ...]:
         """The tools that a scope permits and that are available, by public name."""
-        found = np.flatnonzero(self.view(scope).available)
+        found = np.flatnonzero(self.view(scope).sees)
         return tuple(sorted((self.index.docs[place] for place in found), key=lambda doc: doc.public))
 
     def revision(self, scope: str) -> str:

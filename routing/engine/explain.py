@@ -6,26 +6,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH, Thresholds, Verdict, shares
-from routing.engine.scoring import DIGITS, Candidate, Ranking
+from routing.engine.scoring import DIGITS, Candidate, Lineup, Ranking
 
 MOST_FLIPS = 5
 
 
-def explanation(ranking: Ranking, verdict: Verdict, thresholds: Thresholds, *, most: int) -> dict[str, Any]:
+def explanation(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, *, most: int) -> dict[str, Any]:
     """The contributions and adjustments of a candidate add up to its score, whatever the status."""
+    ranking = lineup.present
     chances = dict(zip((one.place for one in ranking.candidates), shares(ranking, verdict), strict=True))
-    both = sorted([*ranking.candidates, *ranking.absent], key=lambda one: -one.score)[:most]
     return {
         "terms": [
             {"term": one.term, "text": one.text, "kind": one.kind, "weight": round(one.weight, DIGITS)} for one in ranking.request.terms
         ],
-        "candidates": [_candidate(ranking, one, chances.get(one.place, 0.0)) for one in both],
+        "candidates": [
+            _candidate(source, one, chances[one.place] if had else 0.0, available=had) for one, source, had in lineup.entries(most)
+        ],
         "thresholds": {"confident_at": thresholds.confident_at, "match_at": thresholds.match_at, "min_gap": thresholds.min_gap},
-        "flips": list(_flips(ranking, verdict, thresholds))[:MOST_FLIPS],
+        "flips": list(_flips(lineup, verdict, thresholds))[:MOST_FLIPS],
     }
 
 
-def _candidate(ranking: Ranking, candidate: Candidate, chance: float) -> dict[str, Any]:
+def _candidate(ranking: Ranking, candidate: Candidate, chance: float, *, available: bool) -> dict[str, Any]:
     parts, changes = ranking.contributions(candidate)
     told = [{"term": one.term, "field": one.field, "match": one.match, "score": round(one.score, DIGITS)} for one in parts]
     changed = [{"code": one.code, "score": round(one.score, DIGITS)} for one in changes]
@@ -38,22 +40,21 @@ def _candidate(ranking: Ranking, candidate: Candidate, chance: float) -> dict[st
         "namespaced": candidate.doc.public,
         "score": candidate.score,
         "probability": round(chance, DIGITS),
-        "available": candidate.available,
+        "available": available,
         "contributions": told,
         "adjustments": changed,
     }
 
 
-def _flips(ranking: Ranking, verdict: Verdict, thresholds: Thresholds) -> Iterator[str]:
+def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds) -> Iterator[str]:
     """What would have led to another answer, in whole sentences."""
+    if (missed := lineup.absent_best) is not None:
+        yield f"{missed.doc.public} would come first if it were available."
+    ranking = lineup.present
     if not ranking.candidates:
-        if ranking.absent:
-            yield f"{ranking.absent[0].doc.public} would be a candidate if it were available."
         return
     first = ranking.candidates[0]
     name = first.doc.public
-    if "best_candidate_unavailable" in verdict.reasons:
-        yield f"{ranking.absent[0].doc.public} would come first if it were available."
     if verdict.status == NO_MATCH and "not_a_request" not in verdict.reasons and verdict.match_probability > 0:
         yield f"With match_at at {verdict.match_probability:.2f} or below, {name} would be offered; it is {thresholds.match_at:.2f}."
     if verdict.status == AMBIGUOUS and verdict.reasons in (("low_probability",), ("weak_coverage",)):

@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
 GUARDED = ("erase", "execute")
+HARM = {"read": 0, "write": 1, "execute": 2, "erase": 3}
 TEXT_LIMIT = 4096  # characters of one field that are read
 
 
@@ -55,6 +56,7 @@ FIELDS = (
 FIELD_NAMES = tuple(field.name for field in FIELDS)
 NAME = FIELD_NAMES.index("tool")
 OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself; the rest it shares with its endpoint
+SHORTEST_CUT = 4  # letters of a word that may be cut out of a name
 REPEATS = 2.0  # saying a word more often than this in one field adds nothing
 
 
@@ -73,7 +75,9 @@ class ToolDoc:
     digest: bytes
     phrase: str  # the fragment without borders
     twin: bytes  # equal for tools that nothing but their endpoint tells apart
+    name_words: tuple[str, ...]
     name_terms: frozenset[str]
+    hint_terms: tuple[frozenset[str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +111,7 @@ def compile_endpoint(endpoint: Endpoint) -> Part:
         doc = _document(endpoint, tool, names, tuple(hints.get(tool.name, ())))
         docs.append(doc)
         texts = {
-            0: [(doc.fragment, 1.0), (doc.phrase if len(doc.name_terms) > 1 else "", 0.5)],
+            0: [(" ".join(doc.name_words), 1.0), (" ".join(_written_as_one(doc)), 0.5)],
             1: [(doc.title, 1.0)],
             2: [(tool.description, 1.0)],
             3: list(_parameters(tool.input_schema)),
@@ -172,6 +176,7 @@ def _document(endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple
     annotated = tool.annotations.get("title")
     title = tool.title or (annotated if isinstance(annotated, str) else "")
     traits = describe_traits(tool)
+    named = tuple(_name_words(fragment, f"{title} {tool.description}"))
     own = [fragment, title, tool.description, list(hints), tool.input_schema]
     shared = [endpoint.description, list(endpoint.tags), list(endpoint.use_when)]
     known = [names.public(tool.name), tool.name, traits.category, traits.risk, traits.effect]
@@ -187,13 +192,37 @@ def _document(endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple
         digest=_digest([own, shared, known]),
         phrase=joined(fragment),
         twin=_digest(own),
-        name_terms=_name_terms(fragment),
+        name_words=named,
+        name_terms=frozenset(map(stem, named)) or frozenset({joined(fragment)}),
+        hint_terms=tuple(frozenset(term for word, term in terms(hint) if word not in ENGLISH) for hint in hints),
     )
 
 
-def _name_terms(fragment: str) -> frozenset[str]:
-    parts = [part for word in words(fold(fragment)) for part in word.parts]
-    return frozenset(stem(part) for part in parts if len(part) > 1 and not part.isdecimal()) or frozenset({joined(fragment)})
+def _name_words(fragment: str, prose: str) -> list[str]:
+    """The words of a name; one that is written together is cut where the tool's own text shows a border."""
+    parts = [part for word in words(fold(fragment)) for part in word.parts if len(part) > 1 and not part.isdecimal()]
+    if not any(len(part) >= 2 * SHORTEST_CUT for part in parts):
+        return parts
+    told = sorted({word for word, _ in terms(prose[:TEXT_LIMIT]) if len(word) >= SHORTEST_CUT and word not in ENGLISH}, key=len, reverse=True)
+    return [piece for part in parts for piece in _cut(part, told)]
+
+
+def _written_as_one(doc: ToolDoc) -> list[str]:
+    """The name and its composed words without their borders, for those who write them so."""
+    composed = [word.text for word in words(fold(doc.fragment)) if len(word.parts) > 1]
+    return [whole for whole in dict.fromkeys([*composed, doc.phrase]) if whole not in doc.name_words]
+
+
+def _cut(part: str, told: Sequence[str]) -> list[str]:
+    if len(part) < 2 * SHORTEST_CUT:
+        return [part]
+    for word in told:
+        rest = len(part) - len(word)
+        if rest >= SHORTEST_CUT - 1 and part.startswith(word):
+            return [word, part[len(word) :]]
+        if rest >= SHORTEST_CUT - 1 and part.endswith(word):
+            return [part[:rest], word]
+    return [part]
 
 
 def _digest(value: Any) -> bytes:
@@ -224,8 +253,7 @@ class Index:
         self.own = self.weights[:, OWN].any(axis=1)
         self.in_name = self.weights[:, NAME] > 0
         self.guarded = {effect: np.flatnonzero([is_guarded(doc, effect) for doc in self.docs]) for effect in GUARDED}
-        self.harmful = np.zeros(len(self.docs), np.bool_)
-        self.harmful[np.concatenate(list(self.guarded.values()))] = True
+        self.harm = np.array([HARM.get(doc.traits.effect, 0) for doc in self.docs], np.intp)
         self.by_phrase: dict[str, list[int]] = {}
         for place, doc in enumerate(self.docs):
             self.by_phrase.setdefault(doc.phrase, []).append(place)
@@ -238,6 +266,19 @@ class Index:
     def name_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """(tool, term) of every word of every tool's name, the joined spelling left out."""
         pairs = [(place, self.term_ids[term]) for place, doc in enumerate(self.docs) for term in doc.name_terms if term in self.term_ids]
+        columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
+        return columns[:, 0], columns[:, 1]
+
+    @cached_property
+    def hint_docs(self) -> npt.NDArray[np.intp]:
+        """The tool of every operator's hint on a single tool."""
+        return np.array([place for place, doc in enumerate(self.docs) for _ in doc.hint_terms], np.intp)
+
+    @cached_property
+    def hint_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """(hint, term) of every word of every such hint."""
+        hints = [terms for doc in self.docs for terms in doc.hint_terms]
+        pairs = [(number, self.term_ids[term]) for number, terms in enumerate(hints) for term in terms if term in self.term_ids]
         columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
         return columns[:, 0], columns[:, 1]
 

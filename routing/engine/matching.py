@@ -18,10 +18,11 @@ from routing.engine.text import is_unspaced, spanish_stem, stem
 
 EXACT = 1.0
 SPLIT = 0.9
+HALF = 0.55  # each of two words that together are one
 SYNONYM = 0.6
 SYNONYM_BESIDE_EXACT = 0.4  # the catalog uses the asked word itself, elsewhere
 PREFIX = 0.55
-TYPO = 0.7
+TYPO = 0.5
 SHORTEST_PREFIX = 5
 SHORTEST_TYPO = 5
 MOST_SYNONYMS = 16
@@ -80,7 +81,7 @@ def _written_together(view: View, terms: Sequence[QueryTerm]) -> dict[str, list[
         number = view.term(whole) if number is None else number
         if number is not None:
             for one in (before, term):
-                found.setdefault(one.term, []).append(Variant(number, SPLIT, "split"))
+                found.setdefault(one.term, []).append(Variant(number, HALF, "split"))
     return found
 
 

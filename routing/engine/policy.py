@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from routing.engine.index import GUARDED, is_guarded
-from routing.engine.scoring import DIGITS, Candidate, Ranking
+from routing.engine.scoring import DIGITS, Lineup, Ranking
 
 CONFIDENT, AMBIGUOUS, NO_MATCH = "confident", "ambiguous", "no_match"
 
@@ -67,39 +67,70 @@ class Verdict:
         return self.status == AMBIGUOUS
 
 
-def judge(ranking: Ranking, thresholds: Thresholds) -> Verdict:
+def judge(lineup: Lineup, thresholds: Thresholds) -> Verdict:
     """Status, confidence and reasons for a ranking. Thresholds meet the unrounded probabilities."""
-    nothing = _no_request(ranking)
-    first = ranking.candidates[0] if ranking.candidates else None
-    if nothing and (first is None or "not_a_request" not in nothing):
-        return _none(nothing, 0.0, 0.0)
+    ranking = lineup.present
+    missing = _missing(lineup, thresholds)
     match, right = probabilities(ranking)
-    missing = _absent_best(ranking)
-    if nothing:  # small talk: what it happens to touch is listed by `explain`, and counts for next to nothing
-        return _none(nothing, 0.02 * right, 0.02 * match)
-    assert first is not None
+    if ranking.request.small_talk:  # what it happens to touch is listed by `explain`, and counts for next to nothing
+        return _none(("not_a_request",), 0.02 * right, 0.02 * match)
+    if not ranking.total:
+        return _none(("negated_action" if ranking.request.negated else "query_too_generic",), right, match)
+    if not ranking.candidates:
+        return _none((*missing, "no_lexical_overlap"), right, match)
+    weak = _weaknesses(ranking)
     if match < thresholds.match_at:
-        return _none((*_weaknesses(ranking, first), *missing, "low_probability"), right, match)
-    guards = _guards(ranking, thresholds)
-    fraction = len(first.matched) / ranking.total
-    gap = _gap(ranking)
-    single = ("single_candidate",) if ranking.count == 1 else ()
-    weak = _weaknesses(ranking, first)
-    low = right < thresholds.bar(first.doc.traits.effect)
-    if guards or missing or low:
-        reasons = (*single, *guards, *weak, *missing, *(("negated_action",) if ranking.request.negated and first.forbidden else ()))
-        if low and not guards and not weak and not missing:
-            reasons = (*reasons, "low_probability")
-        return Verdict(
-            status=AMBIGUOUS, confidence="low", reasons=_once(reasons), probability=right, match_probability=match,
-            matched_fraction=fraction, gap=gap,
-        )  # fmt: skip
+        return _none((*weak, *missing, "low_probability"), right, match)
+    doubts = (*_guards(ranking, thresholds), *missing)
+    likely = right >= thresholds.bar(ranking.candidates[0].doc.traits.effect)
+    if likely and not doubts:
+        return _confident(ranking, right, match)
+    return _ambiguous(ranking, (*doubts, *weak), right, match)
+
+
+def _none(reasons: tuple[str, ...], right: float, match: float) -> Verdict:
+    return Verdict(status=NO_MATCH, confidence="none", reasons=reasons, probability=right, match_probability=match)
+
+
+def _confident(ranking: Ranking, right: float, match: float) -> Verdict:
+    fraction = matched_fraction(ranking)
     high = fraction >= HIGH_COVERAGE and right >= HIGH_PROBABILITY
     return Verdict(
-        status=CONFIDENT, confidence="high" if high else "medium",
-        reasons=(*single, "strong_coverage_and_margin" if high else "clear_margin"),
-        probability=right, match_probability=match, matched_fraction=fraction, gap=gap,
-    )  # fmt: skip
+        status=CONFIDENT,
+        confidence="high" if high else "medium",
+        reasons=(*_single(ranking), "strong_coverage_and_margin" if high else "clear_margin"),
+        probability=right,
+        match_probability=match,
+        matched_fraction=fraction,
+        gap=_gap(ranking),
+    )
+
+
+def _ambiguous(ranking: Ranking, reasons: tuple[str, ...], right: float, match: float) -> Verdict:
+    return Verdict(
+        status=AMBIGUOUS,
+        confidence="low",
+        reasons=(*_single(ranking), *(reasons or ("low_probability",))),
+        probability=right,
+        match_probability=match,
+        matched_fraction=matched_fraction(ranking),
+        gap=_gap(ranking),
+    )
+
+
+def _single(ranking: Ranking) -> tuple[str, ...]:
+    return ("single_candidate",) if ranking.count == 1 else ()
+
+
+def matched_fraction(ranking: Ranking) -> float:
+    return len(ranking.candidates[0].matched) / ranking.total
+
+
+def _missing(lineup: Lineup, thresholds: Thresholds) -> tuple[str, ...]:
+    """A tool that is off or away, would have come first, and would have been offered."""
+    if lineup.whole is None or lineup.absent_best is None or lineup.present.request.small_talk:
+        return ()
+    return ("best_candidate_unavailable",) if probabilities(lineup.whole)[0] >= thresholds.match_at else ()
 
 
 def probabilities(ranking: Ranking) -> tuple[float, float]:
@@ -141,19 +172,8 @@ def _logistic(weights: Mapping[str, float], found: Mapping[str, float]) -> float
     return 1 / (1 + math.exp(-total))
 
 
-def _no_request(ranking: Ranking) -> tuple[str, ...]:
-    if ranking.request.small_talk:
-        return ("not_a_request",)
-    if not ranking.total:
-        return ("negated_action",) if ranking.request.negated else ("query_too_generic",)
-    return () if ranking.candidates else (*_absent_best(ranking), "no_lexical_overlap")
-
-
-def _none(reasons: tuple[str, ...], right: float, match: float) -> Verdict:
-    return Verdict(status=NO_MATCH, confidence="none", reasons=_once(reasons), probability=right, match_probability=match)
-
-
-def _weaknesses(ranking: Ranking, first: Candidate) -> tuple[str, ...]:
+def _weaknesses(ranking: Ranking) -> tuple[str, ...]:
+    first = ranking.candidates[0]
     weak = first.coverage < WEAK_COVERAGE or first.head_missed or ranking.total >= 4 and len(first.matched) < 2
     low = ranking.total >= 8 and len(first.matched) / ranking.total < LOW_FRACTION
     return (*(("weak_coverage",) if weak else ()), *(("low_matched_fraction",) if low else ()))
@@ -188,15 +208,3 @@ def _guards(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:
     if first.forbidden:
         found.append("negated_action")
     return tuple(found)
-
-
-def _absent_best(ranking: Ranking) -> tuple[str, ...]:
-    """A tool that is off or away and would have come first."""
-    if not ranking.absent:
-        return ()
-    present = ranking.candidates[0].score if ranking.candidates else 0.0
-    return ("best_candidate_unavailable",) if ranking.absent[0].score > present else ()
-
-
-def _once(reasons: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(reasons))

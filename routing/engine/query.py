@@ -44,8 +44,8 @@ _NEGATORS = frozenset(phrase[0] for phrase in (*say.PROHIBITIONS, *say.FAULTS, *
 
 HEAD = 1.25
 QUOTED = 0.5
-LIGHT = 0.35
-ATTRIBUTE = 0.5  # "the fetched page": the page is meant, not the fetching
+LIGHT = 0.6
+ATTRIBUTE = 0.3  # "the fetched page": the page is meant, not the fetching
 FAULT = 0.5  # "why does the delete button fail": a word under discussion
 PARTICLE = 0.15
 CHARACTER_PAIR = 0.5
@@ -136,7 +136,8 @@ def _mask(text: str) -> tuple[str, list[QueryTerm]]:
 
 def _spoken(text: str) -> list[_Spoken]:
     labels = [(match.start(1), match.end(1), match.end(), match.group(1).lower()) for match in LABEL.finditer(text)]
-    quotes = [match.span() for match in _QUOTED.finditer(text)]
+    # A quotation inside a request is a value; one that is nearly all of it is the request.
+    quotes = [match.span() for match in _QUOTED.finditer(text) if len(match.group()) < len(text.strip()) / 2]
     strongest = max((LABELS[label] for *_, label in labels), default=1.0)
     found: list[_Spoken] = []
     end = 0
@@ -255,7 +256,7 @@ def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[Query
 def _meaningful(word: Word) -> list[str]:
     """The parts of a word that can name something. Letters with digits stay one ("base64", "mp3")."""
     if len(word.parts) > 1 and any(part.isdecimal() for part in word.parts):
-        return [word.text] if any(len(part) > 1 and not part.isdecimal() for part in word.parts) or len(word.text) == 2 else []
+        return [word.text]
     return [part for part in word.parts if len(part) > 1 and not part.isdecimal() or is_unspaced(part)]
 
 

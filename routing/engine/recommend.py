@@ -16,7 +16,7 @@ from routing.engine.explain import explanation
 from routing.engine.index import ToolDoc
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.query import read_request
-from routing.engine.scoring import Candidate, Ranking, rank_view
+from routing.engine.scoring import Candidate, Lineup, Ranking, rank_view
 
 CONTRACT_VERSION = 1
 MAX_QUERY_BYTES = 2048
@@ -90,25 +90,23 @@ def resolve_detailed(
     rules = catalog.policy(policy or found.policy).resolver
     thresholds = Thresholds.of(rules)
     limit = _bounded(max_hits, DEFAULT_HITS, MOST_HITS)
-    ranking = rank_view(
-        catalog.view(scope), read_request(query), limit=EXPLAINED_CANDIDATES if explain else max(limit + 1, KEPT_CANDIDATES), guard=bool(rules["erasing_never_first_on_tie"])
-    )
-    verdict = judge(ranking, thresholds)
-    answer = _answer(catalog.revision(scope), query, ranking, verdict, limit)
+    lineup = _line_up(catalog, scope, query, guard=bool(rules["erasing_never_first_on_tie"]), most=EXPLAINED_CANDIDATES if explain else MOST_HITS + 1)
+    verdict = judge(lineup, thresholds)
+    answer = _answer(catalog.revision(scope), query, lineup.present, verdict, limit)
     if explain:
-        answer["explanation"] = explanation(ranking, verdict, thresholds, most=EXPLAINED_CANDIDATES)
+        answer["explanation"] = explanation(lineup, verdict, thresholds, most=EXPLAINED_CANDIDATES)
     return Resolution(
         answer=answer,
-        candidates=tuple(_ranked(ranking, verdict, KEPT_CANDIDATES)),
+        candidates=tuple(_ranked(lineup, verdict, KEPT_CANDIDATES)),
         thresholds={"confident_at": thresholds.confident_at, "match_at": thresholds.match_at, "min_gap": thresholds.min_gap},
     )
 
 
 def rank(catalog: Catalog, query: str, *, scope: str = "default", limit: int = 24) -> list[Ranked]:
     """The best candidates of a scope, without a judgement that anyone must follow."""
-    ranking = rank_view(catalog.view(scope), read_request(query), limit=limit)
-    verdict = judge(ranking, Thresholds.of(catalog.policy(catalog.scope(scope).policy).resolver))
-    return _ranked(ranking, verdict, limit, absent=False)
+    lineup = Lineup(present=rank_view(catalog.view(scope), read_request(query), limit=limit))
+    verdict = judge(lineup, Thresholds.of(catalog.policy(catalog.scope(scope).policy).resolver))
+    return _ranked(lineup, verdict, limit)
 
 
 def search_tools(catalog: Catalog, query: str, *, scope: str = "default", max_hits: int = DEFAULT_SEARCH_HITS) -> dict[str, Any]:
@@ -239,21 +237,29 @@ def _hint(verdict: Verdict, answer: Mapping[str, Any]) -> str:
     return HINTS["describe" if answer["recommendation"]["argument_template_truncated"] else "ready"]
 
 
-def _ranked(ranking: Ranking, verdict: Verdict, most: int, *, absent: bool = True) -> list[Ranked]:
-    """The candidates, those that are away among them where `absent`, best first."""
-    chances = dict(zip((one.place for one in ranking.candidates), shares(ranking, verdict), strict=True))
-    both = sorted([*ranking.candidates, *(ranking.absent if absent else ())], key=lambda one: -one.score)
+def _line_up(catalog: Catalog, scope: str, query: str, *, guard: bool, most: int) -> Lineup:
+    request = read_request(query)
+    whole = catalog.whole_view(scope)
+    return Lineup(
+        present=rank_view(catalog.view(scope), request, limit=most, guard=guard),
+        whole=None if whole is None else rank_view(whole, request, limit=most, guard=guard),
+    )
+
+
+def _ranked(lineup: Lineup, verdict: Verdict, most: int) -> list[Ranked]:
+    """The candidates, those that are off or away among them, best first."""
+    chances = dict(zip((one.place for one in lineup.present.candidates), shares(lineup.present, verdict), strict=True))
     return [
         Ranked(
             endpoint=one.doc.endpoint.name,
             wire=one.doc.wire,
             public=one.doc.public,
             score=one.score,
-            fields=ranking.fields(one),
-            probability=round(chances.get(one.place, 0.0), PROBABILITY_DIGITS),
-            available=one.available,
+            fields=source.fields(one),
+            probability=round(chances[one.place], PROBABILITY_DIGITS) if available else 0.0,
+            available=available,
         )
-        for one in both[:most]
+        for one, source, available in lineup.entries(most)
     ]
 
 

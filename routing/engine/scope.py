@@ -80,32 +80,32 @@ def _opened(entries: Iterable[str], groups: Mapping[str, tuple[str, ...]]) -> li
 
 
 class View:
-    """One scope's sight of the index: which tools it holds, and how rare each word is among them."""
+    """A sight of the index: which tools it holds, and how rare each word is among them.
 
-    __slots__ = ("available", "idf", "index", "known", "name_mass", "permitted", "rarest", "size")
+    A tool outside counts nowhere: not in an answer, not in the rarity of a word, not in the words that are known.
+    """
 
-    def __init__(self, index: Index, permitted: Mask, available: Mask) -> None:
+    __slots__ = ("hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size")
+
+    def __init__(self, index: Index, sees: Mask) -> None:
         self.index = index
-        self.permitted = permitted  # also those that are off or away
-        self.available = permitted & available
-        self.size = int(self.available.sum())
+        self.sees = sees
+        self.size = int(sees.sum())
         frequency = self._frequency()
         self.known = frequency > 0
         self.idf = self._rarity(frequency)
         self.rarest = float(np.log1p((self.size + IMAGINED) / 1.5))
         docs, terms = index.name_postings
         self.name_mass: Floats = np.maximum(np.bincount(docs, weights=self.idf[terms], minlength=len(index.docs)), 1e-9)
+        hints, terms = index.hint_postings
+        self.hint_mass: Floats = np.maximum(np.bincount(hints, weights=self.idf[terms], minlength=len(index.hint_docs)), 1e-9)
 
     def _frequency(self) -> npt.NDArray[np.float64]:
-        """Of each term: the tools in sight that say it themselves, and the endpoints that say it for theirs.
-
-        A tool that is permitted but away counts nowhere: an answer about the present must not depend on it.
-        """
+        """Of each term: the tools in sight that say it themselves, and the endpoints that say it for theirs."""
         index = self.index
-        seen = self.available[index.tools]
-        sizes = np.bincount(index.endpoint_of[self.available], minlength=len(index.parts))
+        sizes = np.bincount(index.endpoint_of[self.sees], minlength=len(index.parts))
         shares = 1 / np.maximum(sizes, 1)
-        counted = np.where(index.own, 1.0, shares[index.endpoint_of[index.tools]]) * seen
+        counted = np.where(index.own, 1.0, shares[index.endpoint_of[index.tools]]) * self.sees[index.tools]
         return np.bincount(index.terms, weights=counted, minlength=len(index.term_ids)).astype(np.float64)
 
     def _rarity(self, frequency: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -120,4 +120,4 @@ class View:
     def holds(self, word: str) -> int | None:
         """The term of a written word, when a tool in sight has it written so."""
         term, tools = self.index.spelled[word]
-        return term if self.available[tools].any() else None
+        return term if self.sees[tools].any() else None

@@ -22,9 +22,10 @@ from routing.engine.scope import View
 
 Array = npt.NDArray[np.float64]
 
-SATURATION = 1.2  # weighted frequency at which a term has half of its worth
+SATURATION = 0.8  # weighted frequency at which a term has half of its worth
 COVERAGE_SHARE = 0.5  # of a score hangs on how much of the request is covered
-NAME_SHARE = 0.6  # what a wholly named tool gains over its score
+NAME_SHARE = 0.45  # what a wholly named tool gains over its score
+HINT_SHARE = 0.5  # what a tool gains of whose hints one is wholly said by the request
 PHRASE_SHARE = 0.35  # what a tool gains whose very name is the request
 NEGATED_SHARE = 0.7  # what a tool loses whose name does what is forbidden
 UNASKED_SHARE = 0.12  # what an erasing or executing tool loses where nobody asked to erase or execute
@@ -55,7 +56,6 @@ class Candidate:
     doc: ToolDoc
     place: int
     score: float
-    available: bool
     coverage: float  # of the request's worth
     name_coverage: float  # of the tool's own name
     matched: tuple[QueryTerm, ...]
@@ -77,15 +77,13 @@ class Evidence:
 
 @dataclass(slots=True)
 class Ranking:
-    """Candidates in order; those that are away are kept apart from those that can be had."""
+    """Candidates in order, and what it takes to explain them."""
 
     request: Request
     view: View
     candidates: tuple[Candidate, ...]
-    absent: tuple[Candidate, ...]  # permitted but off or away
     count: int  # of all that matched and can be had
     total: int  # of content terms
-    known: int  # of those that some tool in sight knows
     _scorer: Scorer = field(repr=False)
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
@@ -99,8 +97,39 @@ class Ranking:
         return {name: round(found[name], DIGITS) for name in FIELD_NAMES if name in found}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineup:
+    """Who can be had, and who would stand where if all that is permitted could be had."""
+
+    present: Ranking
+    whole: Ranking | None = None  # None when nothing of the scope is off or away
+
+    @property
+    def absent(self) -> tuple[Candidate, ...]:
+        return () if self.whole is None else tuple(one for one in self.whole.candidates if not self._can_be_had(one))
+
+    @property
+    def absent_best(self) -> Candidate | None:
+        """The tool that is off or away and would have come first, ahead of all that can be had."""
+        first = self.whole.candidates[0] if self.whole and self.whole.candidates else None
+        if self.whole is None or first is None or self._can_be_had(first):
+            return None
+        rival = next((one for one in self.whole.candidates if self._can_be_had(one)), None)
+        return first if rival is None or rival.score < first.score else None
+
+    def entries(self, most: int) -> list[tuple[Candidate, Ranking, bool]]:
+        """(candidate, the ranking that it is from, whether it can be had), best first."""
+        found = [(one, self.present, True) for one in self.present.candidates]
+        if self.whole is not None:
+            found.extend((one, self.whole, False) for one in self.absent)
+        return sorted(found, key=lambda entry: -entry[0].score)[:most]
+
+    def _can_be_had(self, candidate: Candidate) -> bool:
+        return bool(self.present.view.sees[candidate.place])
+
+
 def rank_view(view: View, request: Request, *, limit: int, guard: bool = True) -> Ranking:
-    """The best `limit` of the view, and as many of what is away. `guard`: erasing and executing tools step back unasked."""
+    """The best `limit` tools of a view. `guard`: what erases or executes steps back where nobody asks for it."""
     return Scorer(view, request, guard=guard).ranking(limit)
 
 
@@ -129,7 +158,7 @@ class Scorer:
         worth = self._worth(term, found)
         if not found:
             if term.kind == "word":
-                self.mass += worth * (PROPER_WORTH if term.proper else UNKNOWN_WORTH)
+                self.mass += worth * _unknown_worth(term)
             return
         self.mass += worth
         index = self.view.index
@@ -138,7 +167,8 @@ class Scorer:
         for one in found:
             spot = index.postings(one.term)
             tools, won = index.tools[spot], self._won(one, worth, spot)
-            self.named[one.term] = max(self.named[one.term], one.quality)
+            # A word that is only half meant names a tool only by half.
+            self.named[one.term] = max(self.named[one.term], one.quality * min(term.weight, 1.0))
             if len(found) == 1:
                 best[tools], quality[tools], spots[tools] = won, one.quality, np.arange(spot.start, spot.stop)
                 break
@@ -172,6 +202,12 @@ class Scorer:
             "coverage": self.base * COVERAGE_SHARE * (self.coverage - 1),
             "name_coverage": self.base * NAME_SHARE * self.name_coverage**2,
         }
+        if len(index.hint_docs) and HINT_SHARE:
+            owners, hints, hterms = index.hint_docs, index.hint_postings[0], index.hint_postings[1]
+            worth = np.bincount(hints, weights=view.idf[hterms] * self.named[hterms], minlength=len(owners)) / view.hint_mass
+            closest = np.zeros(len(self.base))
+            np.maximum.at(closest, owners, worth)
+            self.adjustments["hint_coverage"] = self.base * HINT_SHARE * np.minimum(closest, 1.0) ** 2
         if self.request.phrase in index.by_phrase:
             self._share("exact_name", index.by_phrase[self.request.phrase], PHRASE_SHARE)
         if self.forbidden:
@@ -202,27 +238,24 @@ class Scorer:
 
     def ranking(self, limit: int) -> Ranking:
         view = self.view
-        hit = (self.matches > 0) & view.available
-        away = (self.matches > 0) & view.permitted & ~view.available
+        hit = (self.matches > 0) & view.sees
         return Ranking(
             request=self.request,
             view=view,
             candidates=tuple(self._candidate(place) for place in self._best(hit, limit)),
-            absent=tuple(self._candidate(place) for place in self._best(away, limit)),
             count=int(hit.sum()),
             total=len(self.terms),
-            known=len(self.evidence),
             _scorer=self,
         )
 
     def _best(self, mask: npt.NDArray[np.bool_], limit: int) -> npt.NDArray[np.intp]:
-        """By score; on a tie what erases or executes comes last, then by name."""
+        """By score; on a tie what does less comes first, then by name."""
         places = np.flatnonzero(mask)
         if len(places) > 4 * limit > 0:  # sort only those that can be among the best
             bar = np.partition(self.score[places], -limit)[-limit]
             places = places[self.score[places] >= bar]
         index = self.view.index
-        harm = index.harmful[places] & self.guard
+        harm = index.harm[places] * self.guard
         order = np.lexsort((index.by_name[places], harm, -self.score[places]))
         return places[order][:limit]
 
@@ -234,7 +267,6 @@ class Scorer:
             doc=doc,
             place=int(place),
             score=float(self.score[place]),
-            available=bool(self.view.available[place]),
             coverage=float(self.coverage[place]),
             name_coverage=float(self.name_coverage[place]),
             matched=matched,
@@ -262,6 +294,13 @@ class Scorer:
         for field, weight in zip(FIELD_NAMES, weights, strict=True):
             if weight:
                 yield Contribution(term=evidence.term.term, text=evidence.term.text, field=field, match=one.match, score=share * weight)
+
+
+def _unknown_worth(term: QueryTerm) -> float:
+    """How much an unknown word asks for: letters with digits are a value, a name in mid-sentence nearly one."""
+    if any(character.isdigit() for character in term.text):
+        return 0.0
+    return PROPER_WORTH if term.proper else UNKNOWN_WORTH
 
 
 def saturated(weight: Array) -> Array:
