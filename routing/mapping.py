@@ -145,7 +145,10 @@ def _to_columns(body: Mapping[str, Any], columns: Mapping[str, Any]) -> Document
         "name": body["name"],
         **known,
         "details": {
-            key: value for key, value in body.items() if key != "name" and key not in columns and key != "tools"
+            # An endpoint's tools are rows of their own; a scope's list of tools stays with the scope.
+            key: value
+            for key, value in body.items()
+            if key != "name" and key not in columns and not (key == "tools" and columns is _ENDPOINT)
         },
     }
 
