@@ -1,0 +1,162 @@
+"""What all tests share: a real bus, clean memory between tests, the cast, Chromium, and installations of real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from control import processes
+from control.environment import environment
+
+# Several processes share two cores: how long an example takes says nothing.
+hypothesis_settings.register_profile(
+    "switchyard", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+)
+hypothesis_settings.load_profile("switchyard")
+
+CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bus_server() -> Iterator[str]:
+    """The bus of this test process: the server of REDIS_URL, or one of its own from the wheel."""
+    if environment.redis_url:
+        redis.Redis.from_url(settings.BUS_URL).ping()
+        yield settings.BUS_URL
+        return
+    place = environment.bus_socket
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory = environment.data_dir / "bus"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    command = processes.bus(socket=place, directory=directory).command
+    with (environment.data_dir / "bus.log").open("wb") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        _wait_for(settings.BUS_URL)
+        yield settings.BUS_URL
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+
+
+def _wait_for(url: str) -> None:
+    client = redis.Redis.from_url(url)
+    for _ in range(200):
+        try:
+            client.ping()
+            return
+        except redis.RedisError:
+            time.sleep(0.05)
+    raise RuntimeError(f"the bus at {url} does not answer")
+
+
+@pytest.fixture(autouse=True)
+def clean_memory(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What processes keep in memory and on the bus belongs to the database of one test."""
+    if not {"db", "transactional_db", "live_address"} & set(request.fixturenames):
+        yield
+        return
+    from routing import bus, generation
+
+    generation.forget_all()
+    bus.client().flushdb()
+    yield
+    generation.forget_all()
+
+
+# --- Chromium -------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium; tests that use it are skipped where there is none."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is missing: apt install chromium")
+    # Playwright's synchronous calls keep an event loop in this thread, and Django would refuse its models there.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=CHROMIUM_FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page in a browser context of its own; an error on its console fails the test."""
+    context = browser.new_context(locale="en-GB", timezone_id="UTC")
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.errors = errors
+    yield opened
+    context.close()
+    assert errors == []
+
+
+# --- The application over real HTTP ---------------------------------------------------------------------------------
+@pytest.fixture
+def live_address(transactional_db: None) -> Iterator[str]:
+    """The ASGI application behind uvicorn in a thread, on the test's own database; pytest-django's is WSGI and cannot stream."""
+    import threading
+
+    import uvicorn
+
+    from control.asgi import application
+
+    config = uvicorn.Config(application, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, name="live-server", daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.02)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(timeout=10)
+
+
+# --- Installations of real processes ----------------------------------------------------------------------------------
+@pytest.fixture(scope="session")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One installation with the demo content, started by `manage.py up`, for all tests that only use it."""
+    from tests.installation import Installation
+
+    with Installation.started(tmp_path_factory.mktemp("installation"), "--demo") as running:
+        yield running
+
+
+@pytest.fixture
+async def asgi() -> AsyncIterator[Any]:
+    """The ASGI application with its start and stop, for asynchronous tests without a server."""
+    from control.asgi import application
+
+    incoming: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+    outgoing: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+    task = asyncio.create_task(application({"type": "lifespan"}, incoming.get, outgoing.put))
+    await incoming.put({"type": "lifespan.startup"})
+    await outgoing.get()
+    yield application
+    await incoming.put({"type": "lifespan.shutdown"})
+    await outgoing.get()
+    await task
