@@ -68,7 +68,7 @@ def moment(value: dt.datetime | None, form: str = "clock") -> SafeString:
         return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', iso, full, ago(exact))
     if form == "full":
         return format_html('<time datetime="{}" title="{}">{}</time>', iso, iso, full)
-    return format_html('<time datetime="{}" title="{}">{}.{:03d}</time>', iso, full, f"{exact:%H:%M:%S}", exact.microsecond // 1000)
+    return format_html('<time datetime="{}" title="{}">{}.{}</time>', iso, full, f"{exact:%H:%M:%S}", f"{exact.microsecond // 1000:03d}")
 
 
 def ago(value: dt.datetime, now: dt.datetime | None = None) -> str:
@@ -125,6 +125,13 @@ def plural(number: int, forms: str) -> str:
     """`{{ n|plural:"tool,tools" }}` → "1 tool", "1,200 tools"."""
     one, many = forms.split(",")
     return f"{int(number):,} {one if number == 1 else many}"
+
+
+@register.filter
+def parted(text: str) -> SafeString:
+    """"1.2 ms" with its unit made small, for a figure."""
+    number, _, unit = text.partition(" ")
+    return format_html("{} <small>{}</small>", number, unit)
 
 
 @register.filter

@@ -94,7 +94,7 @@ def _summary(change: Change) -> str:
     if change.action != "changed" and isinstance(before or after, dict):
         body = before or after
         tools = len(body.get("tools", ()))
-        return f"{tools:,} tools" if tools else ""
+        return f"{tools:,} {'tool' if tools == 1 else 'tools'}" if tools else ""
     return ""
 
 

@@ -111,7 +111,7 @@ def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]
         "tags_form": TextForm(value=", ".join(row.tags), read=mark(body, "tags")),
         "hint_form": ListForm.of(row.use_when, mark(body, "use_when")),
         "tools": tools,
-        "effects": Counter(tool["traits"].effect for tool in tools),
+        "effects": dict(Counter(tool["traits"].effect for tool in tools)),
         "capabilities": [_capability(item) for item in row.capabilities],
         "facts": _facts(row),
         "reach": _reach(request, row),

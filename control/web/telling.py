@@ -238,7 +238,7 @@ def _with_elapsed(fact: Fact, later: Sequence[Fact]) -> Fact:
 class Scales:
     """The rulers of a decision on one drawing, and what they say in words."""
 
-    rulers: tuple[figures.Ruler, ...]
+    rulers: tuple[tuple[int, figures.Ruler], ...]  # each with the height at which it is drawn
     gap: figures.GapScale | None
     label: str
     height: int
@@ -252,7 +252,8 @@ def scales(decision: Decision, stretch: figures.Stretch) -> Scales:
     each, lead = (70, 0) if stretch == figures.WIDE else (86, 12)
     gap_at = each * len(rulers) + lead
     height = gap_at + (92 if gap else 0)
-    return Scales(rulers=tuple(rulers), gap=gap, label=_label(rulers, gap), height=height, gap_at=gap_at)
+    placed = tuple((each * place, ruler) for place, ruler in enumerate(rulers))
+    return Scales(rulers=placed, gap=gap, label=_label(rulers, gap), height=height, gap_at=gap_at)
 
 
 def _label(rulers: Sequence[figures.Ruler], gap: figures.GapScale | None) -> str:
