@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from routing.engine.catalog import Catalog
 from routing.engine.models import FALLBACK, ChoiceDecision, HarnessState, ToolDescriptor
 from routing.engine.policies import effective
-from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
+from routing.engine.policy import NO_MATCH, Lineup, Thresholds, Verdict, judge, shares
 from routing.engine.query import read_request
 from routing.engine.registry import Endpoint, Registry, Tool
 from routing.engine.scoring import Ranking, rank_view
@@ -35,7 +35,7 @@ class LocalProvider:
         else:
             policy = effective("default", ())
             ranking = _rank(_declared(tools), "default", state, len(tools))
-        verdict = judge(ranking, Thresholds.of(policy.resolver))
+        verdict = judge(Lineup(present=ranking), Thresholds.of(policy.resolver))
         named = [
             candidate.doc.public if self._scope is not None else candidate.doc.wire for candidate in ranking.candidates
         ]
