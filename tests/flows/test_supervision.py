@@ -97,7 +97,7 @@ def test_what_was_accepted_before_kill_9_is_decided_after_the_next_start(place: 
         done = eventually(lambda: (row := after.get(poll).body)["state"] == "finished" and row, 30)
 
     assert promised.status == 202
-    assert done["decision_id"] == promised.body["decision_id"]
+    assert done["id"] == promised.body["decision_id"]
 
 
 def test_a_second_up_in_the_same_data_dir_is_refused_in_one_line(running: Installation) -> None:
