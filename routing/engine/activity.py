@@ -13,7 +13,9 @@ LABELS = {
     "goal": 0.6,
     "available inputs": 0.4,
 }
-LABEL = re.compile(r"(?:^|(?<=[.;\n]))\s*(goal|phase|current activity|desired outcome|available inputs)\s*:", re.IGNORECASE)
+LABEL = re.compile(
+    r"(?:^|(?<=[.;\n]))\s*(goal|phase|current activity|desired outcome|available inputs)\s*:", re.IGNORECASE
+)
 
 
 def assemble(goal: str, phase: str, activity: str, outcome: str | None = None, input_kinds: Sequence[str] = ()) -> str:

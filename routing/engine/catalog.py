@@ -27,11 +27,24 @@ DEFAULT = "default"
 class Catalog:
     """Immutable, and safe to share between threads."""
 
-    __slots__ = ("_names", "_offline", "_places", "_policies", "_revisions", "_rules", "_views", "index", "registry", "scopes")
+    __slots__ = (
+        "_names",
+        "_offline",
+        "_places",
+        "_policies",
+        "_revisions",
+        "_rules",
+        "_views",
+        "index",
+        "registry",
+        "scopes",
+    )
 
     def __init__(self, registry: Registry, *, offline: Iterable[str] = (), previous: Catalog | None = None) -> None:
         self.registry = registry
-        self.scopes: Mapping[str, Scope] = MappingProxyType({DEFAULT: Scope(name=DEFAULT), **{scope.name: scope for scope in registry.scopes}})
+        self.scopes: Mapping[str, Scope] = MappingProxyType(
+            {DEFAULT: Scope(name=DEFAULT), **{scope.name: scope for scope in registry.scopes}}
+        )
         self.index = Index(_parts(registry, previous))
         self._offline = frozenset(offline)
         self._places = {(doc.endpoint.name, doc.wire): place for place, doc in enumerate(self.index.docs)}
@@ -125,7 +138,9 @@ class Catalog:
         return self._revisions[scope]
 
 
-def load_registry(document: Mapping[str, Any] | Registry, *, offline: Iterable[str] = (), previous: Catalog | None = None) -> Catalog:
+def load_registry(
+    document: Mapping[str, Any] | Registry, *, offline: Iterable[str] = (), previous: Catalog | None = None
+) -> Catalog:
     """Compile a registry document. Raises RegistryError with every problem; reuses what `previous` compiled already."""
     registry = document if isinstance(document, Registry) else parse_document(document).registry
     return Catalog(registry, offline=_known_offline(registry, offline), previous=previous)

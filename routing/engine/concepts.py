@@ -16,15 +16,15 @@ ACTIONS = """
 fetch download retrieve pull grab scrape crawl request | descargar bajar obtener recuperar traer
 show list enumerate view display browse | mostrar listar ver enumerar visualizar
 read open view inspect describe load | leer abrir inspeccionar consultar
-search find lookup locate seek query discover | buscar encontrar localizar hallar consultar
+search find lookup look locate seek query discover | buscar encontrar localizar hallar consultar
 create add make new insert generate | crear anadir agregar generar insertar nuevo
 write compose draft author | escribir redactar componer
 update edit modify change alter revise adjust set | actualizar editar modificar cambiar alterar
-delete erase remove drop destroy purge wipe discard trash | borrar eliminar suprimir quitar destruir
+delete erase remove drop destroy purge wipe discard trash cancel | borrar eliminar suprimir quitar destruir
 save store keep stash persist archive preserve retain | guardar almacenar conservar archivar
 send deliver transmit dispatch forward | enviar mandar entregar
 notify inform alert tell announce message ping | notificar avisar informar alertar
-post publish share announce | publicar compartir
+post publish share announce send | publicar compartir
 copy duplicate clone replicate | copiar duplicar clonar
 move transfer relocate migrate | mover trasladar transferir migrar
 rename retitle | renombrar
@@ -110,7 +110,7 @@ invoice bill billing receipt | factura recibo
 price cost fee tariff rate | precio coste costo tarifa
 money payment cash fund | dinero pago
 charge purchase payment transaction | cargo compra transaccion
-weather forecast rain snow temperature climate sunny storm humidity umbrella meteorology | tiempo clima lluvia pronostico temperatura
+weather forecast rain snow temperature climate sunny storm humidity umbrella meteorology | tiempo clima lluvia llover llueve lluvioso nieve nevar pronostico temperatura
 city town place location | ciudad pueblo lugar ubicacion
 map direction route navigation | mapa ruta
 image picture photo photograph screenshot png jpg | imagen foto captura
@@ -144,6 +144,7 @@ presentation slide powerpoint deck | presentacion diapositiva
 chart graph plot diagram | grafico diagrama
 terminal shell console cli command bash | terminal consola comando
 log trace | registro
+clean cleanup tidy clear | limpiar
 error exception failure fault bug | error fallo excepcion
 server host machine computer | servidor maquina ordenador
 network internet connection | red conexion
@@ -168,7 +169,9 @@ holiday festival | festivo
 crypto cryptocurrency bitcoin | criptomoneda
 """
 
-ERASING = frozenset("delete erase remove drop destroy purge wipe discard trash borrar eliminar suprimir quitar destruir clear empty".split())
+ERASING = frozenset(
+    "delete erase remove drop destroy purge wipe discard trash borrar eliminar suprimir quitar destruir clear empty".split()
+)
 EXECUTING = frozenset("run execute launch start invoke call command shell script ejecutar lanzar correr".split())
 
 

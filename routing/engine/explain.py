@@ -17,19 +17,23 @@ def explanation(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, *, mos
     chances = dict(zip((one.place for one in ranking.candidates), shares(ranking, verdict), strict=True))
     return {
         "terms": [
-            {"term": one.term, "text": one.text, "kind": one.kind, "weight": round(one.weight, DIGITS)} for one in ranking.request.terms
+            {"term": one.term, "text": one.text, "kind": one.kind, "weight": round(one.weight, DIGITS)}
+            for one in ranking.request.terms
         ],
         "candidates": [
-            _candidate(source, one, chances[one.place] if had else 0.0, available=had) for one, source, had in lineup.entries(most)
+            _candidate(source, one, chances[one.place] if had else 0.0, available=had)
+            for one, source, had in lineup.entries(most)
         ],
-        "thresholds": {"confident_at": thresholds.confident_at, "match_at": thresholds.match_at, "min_gap": thresholds.min_gap},
+        "thresholds": thresholds.told(),
         "flips": list(_flips(lineup, verdict, thresholds))[:MOST_FLIPS],
     }
 
 
 def _candidate(ranking: Ranking, candidate: Candidate, chance: float, *, available: bool) -> dict[str, Any]:
     parts, changes = ranking.contributions(candidate)
-    told = [{"term": one.term, "field": one.field, "match": one.match, "score": round(one.score, DIGITS)} for one in parts]
+    told = [
+        {"term": one.term, "field": one.field, "match": one.match, "score": round(one.score, DIGITS)} for one in parts
+    ]
     changed = [{"code": one.code, "score": round(one.score, DIGITS)} for one in changes]
     # Every part is rounded for reading; what rounding took goes to the largest part, so that the sum stays true.
     numbers: list[dict[str, Any]] = [*told, *changed]

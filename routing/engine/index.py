@@ -55,7 +55,8 @@ FIELDS = (
 )
 FIELD_NAMES = tuple(field.name for field in FIELDS)
 NAME = FIELD_NAMES.index("tool")
-OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself; the rest it shares with its endpoint
+OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself
+SHARED = slice(FIELD_NAMES.index("endpoint"), None)  # those of its endpoint
 SHORTEST_CUT = 4  # letters of a word that may be cut out of a name
 REPEATS = 2.0  # saying a word more often than this in one field adds nothing
 
@@ -203,7 +204,11 @@ def _name_words(fragment: str, prose: str) -> list[str]:
     parts = [part for word in words(fold(fragment)) for part in word.parts if len(part) > 1 and not part.isdecimal()]
     if not any(len(part) >= 2 * SHORTEST_CUT for part in parts):
         return parts
-    told = sorted({word for word, _ in terms(prose[:TEXT_LIMIT]) if len(word) >= SHORTEST_CUT and word not in ENGLISH}, key=len, reverse=True)
+    told = sorted(
+        {word for word, _ in terms(prose[:TEXT_LIMIT]) if len(word) >= SHORTEST_CUT and word not in ENGLISH},
+        key=len,
+        reverse=True,
+    )
     return [piece for part in parts for piece in _cut(part, told)]
 
 
@@ -227,7 +232,9 @@ def _cut(part: str, told: Sequence[str]) -> list[str]:
 
 def _digest(value: Any) -> bytes:
     """Of a JSON text, so that no boundary between texts can be moved without being seen."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(errors="replace")).digest()
+    return hashlib.sha256(
+        json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(errors="replace")
+    ).digest()
 
 
 class Index:
@@ -239,7 +246,10 @@ class Index:
         self.first_doc = dict(zip((part.endpoint.name for part in parts), _offsets(parts), strict=True))
         self.endpoint_of = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.docs) for part in parts])
         ids: dict[str, int] = {}
-        places = [np.fromiter((ids.setdefault(term, len(ids)) for term in part.vocabulary), np.int32, len(part.vocabulary)) for part in parts]
+        places = [
+            np.fromiter((ids.setdefault(term, len(ids)) for term in part.vocabulary), np.int32, len(part.vocabulary))
+            for part in parts
+        ]
         self.term_ids = ids
         terms_ = _joined([place[part.terms] for place, part in zip(places, parts, strict=True)], np.int32)
         docs = _joined([part.tools + first for part, first in zip(parts, _offsets(parts), strict=True)], np.int32)
@@ -249,6 +259,7 @@ class Index:
         stacked = [part.weights for part in parts] or [np.zeros((0, len(FIELDS)), np.float32)]
         self.weights = np.concatenate(stacked)[order]
         self.total = self.weights.sum(axis=1, dtype=np.float64)
+        self.shared = self.weights[:, SHARED].sum(axis=1, dtype=np.float64)
         self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
         self.own = self.weights[:, OWN].any(axis=1)
         self.in_name = self.weights[:, NAME] > 0
@@ -265,9 +276,24 @@ class Index:
     @cached_property
     def name_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """(tool, term) of every word of every tool's name, the joined spelling left out."""
-        pairs = [(place, self.term_ids[term]) for place, doc in enumerate(self.docs) for term in doc.name_terms if term in self.term_ids]
+        pairs = [
+            (place, self.term_ids[term])
+            for place, doc in enumerate(self.docs)
+            for term in doc.name_terms
+            if term in self.term_ids
+        ]
         columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
         return columns[:, 0], columns[:, 1]
+
+    @cached_property
+    def name_pairs(self) -> dict[tuple[str, str], list[int]]:
+        """Two words that stand together in names -> the tools so named: there they are one thing."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for place, doc in enumerate(self.docs):
+            stems = [stem(word) for word in doc.name_words]
+            for pair in zip(stems, stems[1:], strict=False):
+                found.setdefault(pair, []).append(place)
+        return found
 
     @cached_property
     def hint_docs(self) -> npt.NDArray[np.intp]:
@@ -278,7 +304,12 @@ class Index:
     def hint_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """(hint, term) of every word of every such hint."""
         hints = [terms for doc in self.docs for terms in doc.hint_terms]
-        pairs = [(number, self.term_ids[term]) for number, terms in enumerate(hints) for term in terms if term in self.term_ids]
+        pairs = [
+            (number, self.term_ids[term])
+            for number, terms in enumerate(hints)
+            for term in terms
+            if term in self.term_ids
+        ]
         columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
         return columns[:, 0], columns[:, 1]
 

@@ -40,10 +40,12 @@ def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[list
     """For each term of a request, each catalog term it may stand for, once and at its best."""
     guesses = MOST_GUESSES
     together = _written_together(view, terms)
+    fixed = _fixed_pairs(view, terms)
     found: list[list[Variant]] = []
     for term in terms:
         options = [*_itself(view, term), *together.get(term.term, ())]
-        options.extend(_synonyms(view, term.term, language, SYNONYM_BESIDE_EXACT if options else SYNONYM))
+        if term.term not in fixed:
+            options.extend(_synonyms(view, term.term, language, SYNONYM_BESIDE_EXACT if options else SYNONYM))
         if not options and term.kind == "word" and guesses:
             guesses -= 1
             options.extend(_guesses(view, term.text, language))
@@ -67,6 +69,14 @@ def _itself(view: View, term: QueryTerm) -> Iterator[Variant]:
         letters = max("".join(c if c.isalpha() else " " for c in term.text).split(), key=len, default="")
         if len(letters) > 2 and (number := view.term(stem(letters))) is not None:
             yield Variant(number, SPLIT if letters != term.term else EXACT, "split")
+
+
+def _fixed_pairs(view: View, terms: Sequence[QueryTerm]) -> set[str]:
+    """Words that with their neighbour name one thing in this scope ("pull request"): neither stands for anything else."""
+    by_text = {term.text: term for term in terms}
+    pairs = [(before.term, term.term) for term in terms if (before := by_text.get(term.follows)) is not None]
+    known = view.index.name_pairs
+    return {word for pair in pairs if pair in known and view.sees[known[pair]].any() for word in pair}
 
 
 def _written_together(view: View, terms: Sequence[QueryTerm]) -> dict[str, list[Variant]]:

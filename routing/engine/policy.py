@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from routing.engine.index import GUARDED, is_guarded
+from routing.engine.query import QueryTerm
 from routing.engine.scoring import DIGITS, Lineup, Ranking
 
 CONFIDENT, AMBIGUOUS, NO_MATCH = "confident", "ambiguous", "no_match"
@@ -23,11 +24,32 @@ HIGH_PROBABILITY = 0.88
 CLOSE_MARGIN = 0.08  # a lead below this share of the score is a close one
 WEAK_COVERAGE = 0.3
 LOW_FRACTION = 0.25
+MANY_TERMS = 4
 
-# Chance that some tool fits: intercept, then what speaks for it.
-MATCH = {"intercept": -2.6, "coverage": 3.2, "name_coverage": 1.6, "terms": 1.6, "density": 1.2, "head_missed": -0.8, "fault": -1.2}
+# Chance that some tool fits: an intercept, then what speaks for it and against it.
+MATCH = {
+    "intercept": -3.9,
+    "coverage": 3.8,  # share of the request's worth that the first tool covers
+    "terms": 2.7,  # how many whole words of it, four being many
+    "density": 2.1,  # how strongly the tool's fields support what they cover
+    "name_coverage": 1.5,  # share of the tool's own name that is asked for
+    "strange": -1.0,  # no tool knows the word that says what to do
+    "fault": -0.9,  # the request asks why something is so
+    "head_missed": -0.2,  # others know the word that says what to do, the first does not
+}
 # Chance that the first is the right one, given that some tool fits.
-RIGHT = {"intercept": -0.9, "margin": 5.5, "coverage": 1.2, "name_coverage": 1.4, "terms": 0.6, "density": 0.4, "head_missed": -1.0}
+RIGHT = {
+    "intercept": -3.4,
+    "margin": 2.6,  # its lead over the second, as a share of its score
+    "lead": 1.2,  # its lead over the fifth
+    "coverage": 1.6,
+    "terms": 1.6,
+    "density": 0.8,
+    "name_coverage": 0.8,
+    "strange": -0.5,
+    "fault": -0.3,
+    "head_missed": -0.3,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +68,9 @@ class Thresholds:
             min_gap=float(resolver["min_gap"]),
             risk_at=dict(resolver["risk_at"] or {}),
         )
+
+    def told(self) -> dict[str, float]:
+        return {"confident_at": self.confident_at, "match_at": self.match_at, "min_gap": self.min_gap}
 
     def bar(self, effect: str) -> float:
         """The probability from which on a tool of this effect is recommended with confidence."""
@@ -74,18 +99,18 @@ def judge(lineup: Lineup, thresholds: Thresholds) -> Verdict:
     match, right = probabilities(ranking)
     if ranking.request.small_talk:  # what it happens to touch is listed by `explain`, and counts for next to nothing
         return _none(("not_a_request",), 0.02 * right, 0.02 * match)
-    if not ranking.total:
+    if not ranking.request.content:
         return _none(("negated_action" if ranking.request.negated else "query_too_generic",), right, match)
     if not ranking.candidates:
         return _none((*missing, "no_lexical_overlap"), right, match)
     weak = _weaknesses(ranking)
     if match < thresholds.match_at:
         return _none((*weak, *missing, "low_probability"), right, match)
-    doubts = (*_guards(ranking, thresholds), *missing)
+    doubts = (*_guards(ranking, thresholds), *weak, *missing)
     likely = right >= thresholds.bar(ranking.candidates[0].doc.traits.effect)
     if likely and not doubts:
         return _confident(ranking, right, match)
-    return _ambiguous(ranking, (*doubts, *weak), right, match)
+    return _ambiguous(ranking, doubts, right, match)
 
 
 def _none(reasons: tuple[str, ...], right: float, match: float) -> Verdict:
@@ -123,7 +148,7 @@ def _single(ranking: Ranking) -> tuple[str, ...]:
 
 
 def matched_fraction(ranking: Ranking) -> float:
-    return len(ranking.candidates[0].matched) / ranking.total
+    return len(ranking.candidates[0].matched) / max(ranking.total, 1)
 
 
 def _missing(lineup: Lineup, thresholds: Thresholds) -> tuple[str, ...]:
@@ -147,13 +172,21 @@ def features(ranking: Ranking) -> dict[str, float]:
     first = ranking.candidates[0]
     return {
         "margin": _margin(ranking),
+        "lead": _margin(ranking, to=4),
         "coverage": first.coverage,
         "name_coverage": first.name_coverage,
-        "terms": min(len([term for term in first.matched if term.kind == "word" and term.weight >= 0.5]), 4) / 4,
+        "terms": min(sum(_counts_as(term) for term in first.matched), MANY_TERMS) / MANY_TERMS,
         "density": first.density,
         "head_missed": float(first.head_missed),
+        "strange": float(ranking.strange),
         "fault": float(ranking.request.fault),
     }
+
+
+def _counts_as(term: QueryTerm) -> float:
+    if term.kind == "literal":
+        return 0.5
+    return 1.0 if term.weight >= 0.5 else 0.0
 
 
 def shares(ranking: Ranking, verdict: Verdict) -> list[float]:
@@ -175,7 +208,7 @@ def _logistic(weights: Mapping[str, float], found: Mapping[str, float]) -> float
 def _weaknesses(ranking: Ranking) -> tuple[str, ...]:
     first = ranking.candidates[0]
     weak = first.coverage < WEAK_COVERAGE or first.head_missed or ranking.total >= 4 and len(first.matched) < 2
-    low = ranking.total >= 8 and len(first.matched) / ranking.total < LOW_FRACTION
+    low = ranking.total >= 8 and matched_fraction(ranking) < LOW_FRACTION
     return (*(("weak_coverage",) if weak else ()), *(("low_matched_fraction",) if low else ()))
 
 
@@ -184,9 +217,11 @@ def _gap(ranking: Ranking) -> float:
     return round(first.score - others[0].score, DIGITS) if others else first.score
 
 
-def _margin(ranking: Ranking) -> float:
-    first = ranking.candidates[0]
-    return min(max(_gap(ranking) / first.score, 0.0), 1.0) if first.score else 0.0
+def _margin(ranking: Ranking, to: int = 1) -> float:
+    """The lead over the next one, or one further down, as a share of the first score; 1 where there is none."""
+    first = ranking.candidates[0].score
+    rival = ranking.candidates[to].score if len(ranking.candidates) > to else 0.0
+    return min(max((first - rival) / first, 0.0), 1.0) if first else 0.0
 
 
 def _guards(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:

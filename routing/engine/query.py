@@ -22,12 +22,18 @@ _LITERALS: tuple[tuple[str, str], ...] = (
     ("code", r"```.*?(?:```|$)|`[^`\n]+`"),
     ("url", r"(?:https?|ftp|wss?|s3|file)://[^\s<>\"'）」]+|\bwww\.[^\s<>\"']+"),
     ("email", r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
-    ("path", r"(?<![\w.])[A-Za-z]:\\[^\s\"']+|(?<![\w/:])(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]+/?|(?<![\w/])(?:[\w.@-]+/){2,}[\w.@-]+"),
+    (
+        "path",
+        r"(?<![\w.])[A-Za-z]:\\[^\s\"']+|(?<![\w/:])(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]+/?|(?<![\w/])(?:[\w.@-]+/){2,}[\w.@-]+",
+    ),
     ("file", rf"(?<![\w/])(?:[\w-]+/)*[\w.-]*\w\.(?P<ext>{_EXTENSIONS})\b(?!\.\w)"),
     ("url", r"\b(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|ai|edu|gov|co|uk|de|fr|es|info|app)(?:/[^\s\"']*)?\b"),
     ("code", r"\b\w+\((?:[^()\s]*|\w+=[^()]*)\)|<[^<>\n]{1,80}>|\{[^{}\n]*[:\"][^{}\n]*\}"),
     ("selector", r"(?<!\w)[#@][A-Za-z_][\w-]*"),
-    ("id", r"\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{9,}\b|\b(?=[a-zA-Z_-]*[0-9])(?=[0-9_-]*[a-zA-Z])[\w-]{14,}\b|\b[0-9a-f]{12,}\b"),
+    (
+        "id",
+        r"\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{9,}\b|\b(?=[a-zA-Z_-]*[0-9])(?=[0-9_-]*[a-zA-Z])[\w-]{14,}\b|\b[0-9a-f]{12,}\b",
+    ),
     ("number", r"(?<![\w])[-+]?[0-9]+(?:[.,:/][0-9]+)*%?(?![\w])"),
 )
 _LITERAL = re.compile("|".join(f"(?P<k{place}>{pattern})" for place, (_, pattern) in enumerate(_LITERALS)), re.DOTALL)
@@ -38,7 +44,9 @@ _EXTENSION_WEIGHT = 0.3
 _QUOTED = re.compile(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|(?<!\w)'[^'\n]{1,200}'(?!\w)|«[^»\n]{1,200}»")
 _BREAK = re.compile(r"[.,;:!?()\n—]|\s-\s")
 _SENTENCE_END = re.compile(r"[.!?\n;]")
-_DETERMINERS = frozenset("the a an this that these those my our your his her its their some any el la los las un una".split())
+_DETERMINERS = frozenset(
+    "the a an this that these those my our your his her its their some any el la los las un una".split()
+)
 
 _NEGATORS = frozenset(phrase[0] for phrase in (*say.PROHIBITIONS, *say.FAULTS, *say.AFFIRMED))
 
@@ -59,6 +67,7 @@ class QueryTerm:
     text: str
     kind: str  # word | literal | label | stop | negated
     weight: float
+    meant: float = 1.0  # how far the word is asked for, not merely quoted, mentioned or used as an attribute
     head: bool = False  # the word that says what to do
     proper: bool = False  # a name in the middle of a sentence: rather a value than a wish
     follows: str = ""  # the word directly before, for words that others write as one
@@ -103,7 +112,7 @@ def read_request(query: str) -> Request:
     """The one way from a text to its terms."""
     text = fold(query)
     masked, literals = _mask(text)
-    spoken = _spoken(masked)
+    spoken = _phrasal(_spoken(masked))
     stops = say.function_words([one.word.text for one in spoken])
     fault = _opens_with(spoken, say.FAULT_QUESTION)
     _mark_negation(spoken, stops)
@@ -128,7 +137,11 @@ def _mask(text: str) -> tuple[str, list[QueryTerm]]:
         kind = _LITERALS[int((match.lastgroup or "k0")[1:])][0] if match.lastgroup != "ext" else "file"
         found.append(QueryTerm(term=kind, text=match.group()[:80], kind="literal", weight=_KINDS[kind]))
         if extension := match.group("ext"):
-            found.append(QueryTerm(term=stem(extension.lower()), text=extension.lower(), kind="literal", weight=_EXTENSION_WEIGHT))
+            found.append(
+                QueryTerm(
+                    term=stem(extension.lower()), text=extension.lower(), kind="literal", weight=_EXTENSION_WEIGHT
+                )
+            )
         return " " * len(match.group())
 
     return _LITERAL.sub(blank, text), found
@@ -158,6 +171,18 @@ def _spoken(text: str) -> list[_Spoken]:
     if found and sum(one.proper for one in found) > len(found) / 2:  # A Text In Title Case Names Nothing
         for one in found:
             one.proper = False
+    return found
+
+
+def _phrasal(spoken: Sequence[_Spoken]) -> list[_Spoken]:
+    """Verbs of two words become the one word that means them: "look up", "get rid of"."""
+    found: list[_Spoken] = []
+    for one in spoken:
+        meaning = None if one.breaks or not found else say.PHRASAL.get((found[-1].word.text, one.word.text))
+        if meaning is None:
+            found.append(one)
+        else:
+            found[-1].word = replace(found[-1].word, text=meaning, parts=(meaning,), end=one.word.end)
     return found
 
 
@@ -215,7 +240,12 @@ def _weaken(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> Non
 
 def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
     for before, one, following in zip(spoken, spoken[1:], spoken[2:], strict=False):
-        if before.word.text in _DETERMINERS and one.word.text.endswith("ed") and following.word.text not in stops and not following.breaks:
+        if (
+            before.word.text in _DETERMINERS
+            and one.word.text.endswith("ed")
+            and following.word.text not in stops
+            and not following.breaks
+        ):
             one.factor *= ATTRIBUTE
 
 
@@ -248,7 +278,7 @@ def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[Query
         if one.head:
             weight *= HEAD
         yield QueryTerm(
-            term=stem(part), text=part, kind=one.kind, weight=weight, head=one.head and place == 0, proper=one.proper,
+            term=stem(part), text=part, kind=one.kind, weight=weight, meant=min(factor * one.factor, 1.0), head=one.head and place == 0, proper=one.proper,
             follows=one.follows if place == 0 else "",
         )  # fmt: skip
 
@@ -290,21 +320,25 @@ def _is_small_talk(spoken: Sequence[_Spoken], content: Sequence[QueryTerm], stop
         return any(text in talk for text in texts)
     if say.REQUEST_MARKERS & set(texts) or any(term.kind == "literal" for term in content):
         return False
-    return _is_praise(texts, content) or _is_opinion(texts)
+    return _is_praise(texts, content, stops) or _is_verdict(texts, content) or _is_opinion(texts)
 
 
-def _is_praise(texts: Sequence[str], content: Sequence[QueryTerm]) -> bool:
-    opening = [text for text in texts if text not in ("that", "this", "it", "s", "is", "was", "what", "a", "an", "very", "so", "really", "such", "the")]
-    while opening and opening[0] in say.SMALL_TALK - say.PRAISE:
-        opening = opening[1:]
+def _is_praise(texts: Sequence[str], content: Sequence[QueryTerm], stops: frozenset[str]) -> bool:
+    opening = next((text for text in texts if text not in stops and text not in say.SMALL_TALK - say.PRAISE), "")
     others = [term for term in content if term.text not in say.PRAISE | say.GO_AHEAD]
-    if not opening or opening[0] not in say.PRAISE or len(others) > 1:
+    if opening not in say.PRAISE or len(others) > 1:
         return False
     # "good restaurants" is a terse request; praise names what was just said, or comes with thanks.
     return any(term.text in say.DISCOURSE for term in others) or bool(say.SMALL_TALK & set(texts))
 
 
+def _is_verdict(texts: Sequence[str], content: Sequence[QueryTerm]) -> bool:
+    """ "The plan looks good": a sentence that ends by approving."""
+    others = [term for term in content if term.text not in say.PRAISE | say.GO_AHEAD | say.SMALL_TALK]
+    approved = len(texts) > 2 and texts[-1] in say.PRAISE | say.SMALL_TALK | say.GO_AHEAD
+    return approved and len(others) <= 2 and bool(say.BEING & set(texts[:-1]))
+
+
 def _is_opinion(texts: Sequence[str]) -> bool:
     rest = [text for text in texts if text not in say.SMALL_TALK and text not in ("really", "just", "do", "also", "so")]
     return len(rest) > 1 and rest[0] in ("i", "we") and rest[1] in say.OPINION
-

@@ -90,7 +90,13 @@ def resolve_detailed(
     rules = catalog.policy(policy or found.policy).resolver
     thresholds = Thresholds.of(rules)
     limit = _bounded(max_hits, DEFAULT_HITS, MOST_HITS)
-    lineup = _line_up(catalog, scope, query, guard=bool(rules["erasing_never_first_on_tie"]), most=EXPLAINED_CANDIDATES if explain else MOST_HITS + 1)
+    lineup = _line_up(
+        catalog,
+        scope,
+        query,
+        guard=bool(rules["erasing_never_first_on_tie"]),
+        most=EXPLAINED_CANDIDATES if explain else MOST_HITS + 1,
+    )
     verdict = judge(lineup, thresholds)
     answer = _answer(catalog.revision(scope), query, lineup.present, verdict, limit)
     if explain:
@@ -98,7 +104,7 @@ def resolve_detailed(
     return Resolution(
         answer=answer,
         candidates=tuple(_ranked(lineup, verdict, KEPT_CANDIDATES)),
-        thresholds={"confident_at": thresholds.confident_at, "match_at": thresholds.match_at, "min_gap": thresholds.min_gap},
+        thresholds=thresholds.told(),
     )
 
 
@@ -109,7 +115,9 @@ def rank(catalog: Catalog, query: str, *, scope: str = "default", limit: int = 2
     return _ranked(lineup, verdict, limit)
 
 
-def search_tools(catalog: Catalog, query: str, *, scope: str = "default", max_hits: int = DEFAULT_SEARCH_HITS) -> dict[str, Any]:
+def search_tools(
+    catalog: Catalog, query: str, *, scope: str = "default", max_hits: int = DEFAULT_SEARCH_HITS
+) -> dict[str, Any]:
     """Browse a scope: what matches, best first; a query without content words lists everything by name."""
     view = catalog.view(scope)
     if is_too_long(query):
@@ -187,7 +195,9 @@ def _answer(revision: str, query: str, ranking: Ranking, verdict: Verdict, limit
     nothing = verdict.status == NO_MATCH
     first = None if nothing else ranking.candidates[0]
     others = () if nothing else ranking.candidates[1 : limit + 1]
-    alternatives, cut = summary.within_bytes(summary.alternative(one.doc, score=one.score, matched=_texts(one)) for one in others)
+    alternatives, cut = summary.within_bytes(
+        summary.alternative(one.doc, score=one.score, matched=_texts(one)) for one in others
+    )
     answer: dict[str, Any] = {
         "contract_version": CONTRACT_VERSION,
         "catalog_revision": revision,

@@ -46,7 +46,9 @@ class Names:
     __slots__ = ("_endpoints",)
 
     def __init__(self, registry: Registry) -> None:
-        self._endpoints = {one.name: EndpointNames(one.name, [tool.name for tool in one.tools]) for one in registry.endpoints}
+        self._endpoints = {
+            one.name: EndpointNames(one.name, [tool.name for tool in one.tools]) for one in registry.endpoints
+        }
 
     def pair(self, name: str) -> Pair | None:
         parts = split_name(name)
@@ -98,7 +100,9 @@ class View:
         docs, terms = index.name_postings
         self.name_mass: Floats = np.maximum(np.bincount(docs, weights=self.idf[terms], minlength=len(index.docs)), 1e-9)
         hints, terms = index.hint_postings
-        self.hint_mass: Floats = np.maximum(np.bincount(hints, weights=self.idf[terms], minlength=len(index.hint_docs)), 1e-9)
+        self.hint_mass: Floats = np.maximum(
+            np.bincount(hints, weights=self.idf[terms], minlength=len(index.hint_docs)), 1e-9
+        )
 
     def _frequency(self) -> npt.NDArray[np.float64]:
         """Of each term: the tools in sight that say it themselves, and the endpoints that say it for theirs."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.concepts import action_stems, classes
-from routing.engine.index import FIELD_NAMES, GUARDED, ToolDoc
+from routing.engine.index import FIELD_NAMES, GUARDED, SHARED, ToolDoc
 from routing.engine.matching import Variant, variants
 from routing.engine.query import QueryTerm, Request
 from routing.engine.scope import View
@@ -23,6 +23,7 @@ from routing.engine.scope import View
 Array = npt.NDArray[np.float64]
 
 SATURATION = 0.8  # weighted frequency at which a term has half of its worth
+SHARED_ACTION = 0.5  # of an endpoint's word for what to do: its tools do different things
 COVERAGE_SHARE = 0.5  # of a score hangs on how much of the request is covered
 NAME_SHARE = 0.45  # what a wholly named tool gains over its score
 HINT_SHARE = 0.5  # what a tool gains of whose hints one is wholly said by the request
@@ -30,6 +31,7 @@ PHRASE_SHARE = 0.35  # what a tool gains whose very name is the request
 NEGATED_SHARE = 0.7  # what a tool loses whose name does what is forbidden
 UNASKED_SHARE = 0.12  # what an erasing or executing tool loses where nobody asked to erase or execute
 UNKNOWN_WORTH = 0.5  # of a word that no tool knows, when coverage is counted
+FOREIGN_WORTH = 0.5  # of that, where the request is in another language than catalogs mostly are
 PROPER_WORTH = 0.2  # of such a word when it is written like a name
 DIGITS = 4
 
@@ -83,7 +85,8 @@ class Ranking:
     view: View
     candidates: tuple[Candidate, ...]
     count: int  # of all that matched and can be had
-    total: int  # of content terms
+    total: int  # of content terms, values that no tool knows left out
+    strange: bool  # no tool knows the word that says what to do
     _scorer: Scorer = field(repr=False)
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
@@ -148,6 +151,9 @@ class Scorer:
         self.named = np.zeros(len(view.index.term_ids))
         self.evidence: list[Evidence] = []
         self.mass = 0.0
+        self.total = len(self.terms)
+        self.strange = False
+        self.english = request.language == "english"
         asked = variants(view, self.terms, request.language)
         for term, found in zip(self.terms, asked, strict=True):
             self._add(term, found)
@@ -157,8 +163,9 @@ class Scorer:
     def _add(self, term: QueryTerm, found: list[Variant]) -> None:
         worth = self._worth(term, found)
         if not found:
-            if term.kind == "word":
-                self.mass += worth * _unknown_worth(term)
+            self.mass += worth * _unknown_worth(term) * (1.0 if self.english else FOREIGN_WORTH)
+            self.total -= _is_value(term)
+            self.strange = self.strange or term.head and self.english
             return
         self.mass += worth
         index = self.view.index
@@ -166,16 +173,19 @@ class Scorer:
         best, quality, spots = np.zeros(size), np.zeros(size), np.full(size, -1, np.intp)
         for one in found:
             spot = index.postings(one.term)
-            tools, won = index.tools[spot], self._won(one, worth, spot)
+            tools, won = index.tools[spot], one.quality * worth * saturated(self._support(term, spot))
             # A word that is only half meant names a tool only by half.
-            self.named[one.term] = max(self.named[one.term], one.quality * min(term.weight, 1.0))
+            self.named[one.term] = max(self.named[one.term], one.quality * term.meant)
+            meets: float | Array = one.quality
+            if term.head:
+                meets = np.where(index.own[spot], one.quality, one.quality * SHARED_ACTION)
             if len(found) == 1:
-                best[tools], quality[tools], spots[tools] = won, one.quality, np.arange(spot.start, spot.stop)
+                best[tools], quality[tools], spots[tools] = won, meets, np.arange(spot.start, spot.stop)
                 break
             better = won > best[tools]
             winners = tools[better]
             best[winners], spots[winners] = won[better], np.arange(spot.start, spot.stop)[better]
-            quality[tools] = np.maximum(quality[tools], one.quality)
+            quality[tools] = np.maximum(quality[tools], meets)
         self.base += best
         self.covered += quality * worth
         self.matches += spots >= 0
@@ -189,36 +199,45 @@ class Scorer:
         rarity = max((float(self.view.idf[one.term]) for one in found), default=self.view.rarest)
         return term.weight * rarity
 
-    def _won(self, one: Variant, worth: float, spot: slice) -> Array:
-        return one.quality * worth * saturated(self.view.index.total[spot])
+    def _support(self, term: QueryTerm, spot: slice) -> Array:
+        """Weighted frequency in all fields. What to do is said by a tool; its endpoint's word for it counts by half."""
+        index = self.view.index
+        return index.total[spot] - (1 - SHARED_ACTION) * index.shared[spot] if term.head else index.total[spot]
 
     def _adjust(self) -> None:
-        index, view = self.view.index, self.view
-        docs, terms = index.name_postings
-        named = np.bincount(docs, weights=view.idf[terms] * self.named[terms], minlength=len(index.docs))
-        self.name_coverage = np.minimum(named / view.name_mass, 1.0)
+        """What the terms won together becomes a score: coverage, names, hints, and what is forbidden or unasked."""
+        index = self.view.index
         self.coverage = np.minimum(self.covered / self.mass, 1.0) if self.mass else np.zeros(len(self.base))
+        self.name_coverage = self._asked_share(index.name_postings, self.view.name_mass)
         self.adjustments: dict[str, Array] = {
             "coverage": self.base * COVERAGE_SHARE * (self.coverage - 1),
             "name_coverage": self.base * NAME_SHARE * self.name_coverage**2,
         }
-        if len(index.hint_docs) and HINT_SHARE:
-            owners, hints, hterms = index.hint_docs, index.hint_postings[0], index.hint_postings[1]
-            worth = np.bincount(hints, weights=view.idf[hterms] * self.named[hterms], minlength=len(owners)) / view.hint_mass
-            closest = np.zeros(len(self.base))
-            np.maximum.at(closest, owners, worth)
-            self.adjustments["hint_coverage"] = self.base * HINT_SHARE * np.minimum(closest, 1.0) ** 2
+        if len(index.hint_docs):
+            self.adjustments["hint_coverage"] = self.base * HINT_SHARE * self._closest_hint() ** 2
         if self.request.phrase in index.by_phrase:
             self._share("exact_name", index.by_phrase[self.request.phrase], PHRASE_SHARE)
         if self.forbidden:
             places = [place for place in np.flatnonzero(self.matches) if self.forbidden & index.docs[place].name_terms]
             self._share("negated_action", places, -NEGATED_SHARE)
-        if self.guard:
-            for effect in GUARDED:
-                if not self._asks_for(effect):
-                    self._share("effect_guard", index.guarded[effect], -UNASKED_SHARE)
+        for effect in GUARDED if self.guard else ():
+            if not self._asks_for(effect):
+                self._share("effect_guard", index.guarded[effect], -UNASKED_SHARE)
         self.score = np.round(self.base + sum(self.adjustments.values()), DIGITS)
         self.matches[self.score <= 0] = 0
+
+    def _asked_share(self, postings: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]], mass: Array) -> Array:
+        """Of each name or hint: the share of its words, by their rarity, that the request asks for."""
+        owners, terms = postings
+        asked = np.bincount(owners, weights=self.view.idf[terms] * self.named[terms], minlength=len(mass))
+        return np.asarray(np.minimum(asked / mass, 1.0))
+
+    def _closest_hint(self) -> Array:
+        """Of each tool: how far the hint that comes closest is said by the request."""
+        index = self.view.index
+        closest = np.zeros(len(self.base))
+        np.maximum.at(closest, index.hint_docs, self._asked_share(index.hint_postings, self.view.hint_mass))
+        return closest
 
     def _share(self, code: str, places: Sequence[int] | npt.NDArray[np.intp], share: float) -> None:
         if len(places):
@@ -244,7 +263,8 @@ class Scorer:
             view=view,
             candidates=tuple(self._candidate(place) for place in self._best(hit, limit)),
             count=int(hit.sum()),
-            total=len(self.terms),
+            total=self.total,
+            strange=self.strange,
             _scorer=self,
         )
 
@@ -280,7 +300,9 @@ class Scorer:
         """What each term won in each field, and what changed the sum; all together the score."""
         parts = [part for one in self.evidence for part in self._shares(one, candidate.place)]
         changes = [
-            Adjustment(code=code, score=float(change[candidate.place])) for code, change in self.adjustments.items() if change[candidate.place]
+            Adjustment(code=code, score=float(change[candidate.place]))
+            for code, change in self.adjustments.items()
+            if change[candidate.place]
         ]
         return parts, changes
 
@@ -289,18 +311,26 @@ class Scorer:
         if spot < 0:
             return
         one = evidence.variants[int(index.terms[spot])]
-        weights, total = index.weights[spot].tolist(), float(index.total[spot])
-        share = one.quality * evidence.worth / (total + SATURATION)  # of each unit of weight
-        for field, weight in zip(FIELD_NAMES, weights, strict=True):
+        weights = index.weights[spot].astype(np.float64)
+        if evidence.term.head:
+            weights[SHARED] *= SHARED_ACTION
+        share = one.quality * evidence.worth / (float(weights.sum()) + SATURATION)  # of each unit of weight
+        term = evidence.term
+        for name, weight in zip(FIELD_NAMES, weights.tolist(), strict=True):
             if weight:
-                yield Contribution(term=evidence.term.term, text=evidence.term.text, field=field, match=one.match, score=share * weight)
+                yield Contribution(term=term.term, text=term.text, field=name, match=one.match, score=share * weight)
 
 
 def _unknown_worth(term: QueryTerm) -> float:
-    """How much an unknown word asks for: letters with digits are a value, a name in mid-sentence nearly one."""
-    if any(character.isdigit() for character in term.text):
+    """How much an unknown word asks for: a value nothing, a name in mid-sentence hardly anything."""
+    if _is_value(term):
         return 0.0
     return PROPER_WORTH if term.proper else UNKNOWN_WORTH
+
+
+def _is_value(term: QueryTerm) -> bool:
+    """Addresses, paths and the like, and letters mixed with digits, where no tool speaks of them."""
+    return term.kind == "literal" or any(character.isdigit() for character in term.text)
 
 
 def saturated(weight: Array) -> Array:

@@ -76,7 +76,7 @@ def arguments(schema: Mapping[str, Any]) -> Arguments:
     odd = not isinstance(properties, Mapping) or not isinstance(listed, list | tuple)
     properties = properties if isinstance(properties, Mapping) else {}
     listed = listed if isinstance(listed, list | tuple) else ()
-    required = [name for name in dict.fromkeys(entry for entry in listed if isinstance(entry, str))]
+    required = list(dict.fromkeys(entry for entry in listed if isinstance(entry, str)))
     truncated = odd or any(not isinstance(entry, str) for entry in listed)
     others = sorted(name for name in properties if name not in required)
     if len(properties) > MOST_FIELDS:

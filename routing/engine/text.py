@@ -18,7 +18,9 @@ from snowballstemmer.spanish_stemmer import SpanishStemmer
 LONGEST_WORD = 48  # longer runs are data, not words; they are cut, never stemmed
 
 # Letters that NFKD leaves alone although readers take them for their plain form.
-_PLAIN = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ł": "l", "Ł": "L", "đ": "d", "ı": "i"})
+_PLAIN = str.maketrans(
+    {"ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ł": "l", "Ł": "L", "đ": "d", "ı": "i"}
+)
 _ACCENTS = re.compile("[\u0300-\u036f\u200b-\u200d\u2060\ufe0e\ufe0f]")
 _MARKS = "\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3099\u309a"
 _RUN = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")

@@ -96,8 +96,19 @@ PRAISE = frozenset(
     impressive fun funny interesting helpful useful clever smart wise bad terrible awful buen buena bonito genial excelente gut schon toll bon
     """.split()
 )
-DISCOURSE = frozenset("idea plan job work point question call answer catch thought try move choice stuff explanation effort".split())
-OPINION = frozenset("like love hate enjoy adore appreciate agree disagree prefer miss loved liked enjoyed hated".split())
+DISCOURSE = frozenset(
+    "idea plan job work point question call answer catch thought try move choice stuff explanation effort".split()
+)
+BEING = frozenset("is are was were s looks look sounds seems feels works".split())
+PHRASAL = {
+    ("look", "up"): "lookup", ("looking", "up"): "lookup", ("get", "rid"): "delete", ("throw", "away"): "discard", ("call", "off"): "cancel",
+    ("log", "in"): "login", ("sign", "in"): "login", ("set", "up"): "setup", ("back", "up"): "backup", ("shut", "down"): "stop",
+    ("switch", "off"): "stop", ("turn", "off"): "stop", ("switch", "on"): "start", ("turn", "on"): "start", ("write", "down"): "write",
+    ("find", "out"): "find", ("clean", "up"): "cleanup", ("sum", "up"): "summarize", ("e", "mail"): "email", ("e", "mails"): "email",
+}  # fmt: skip
+OPINION = frozenset(
+    "like love hate enjoy adore appreciate agree disagree prefer miss loved liked enjoyed hated".split()
+)
 REQUEST_MARKERS = frozenset(
     """
     please can could would will want need needs help how what where which who when should let must have
@@ -130,7 +141,9 @@ JOINS_NEGATION = frozenset("or nor and o ni oder ou".split())
 def function_words(texts: Sequence[str]) -> frozenset[str]:
     """The function words that hold for a text: English, and one other language where that one speaks louder."""
     english = sum(text in ENGLISH for text in texts)
-    name, hits = max(((name, sum(text in stops for text in texts)) for name, stops in OTHERS.items()), key=lambda pair: pair[1])
+    name, hits = max(
+        ((name, sum(text in stops for text in texts)) for name, stops in OTHERS.items()), key=lambda pair: pair[1]
+    )
     if hits >= 2 and hits > english or hits == 1 and english == 0 and len(texts) <= 3:
         return ENGLISH | OTHERS[name]
     return ENGLISH
