@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from urllib.parse import parse_qsl, urlsplit
 
 REFERENCE_FORMS = "env:NAME or vault:NAME"
@@ -68,6 +69,8 @@ def _is_packed(word: str) -> bool:
         return True
     if len(word) >= 16 and _mixes(word) and word.lower() != word and word.upper() != word:
         return True
+    if len(word) >= 10 and sum(a.isdigit() != b.isdigit() for a, b in pairwise(word)) >= 4:
+        return True
     # Letters alone: words are written in one case or in humps, random text switches case all the time.
-    switches = sum(a.isupper() != b.isupper() for a, b in zip(word, word[1:], strict=False))
+    switches = sum(a.isupper() != b.isupper() for a, b in pairwise(word))
     return len(word) >= 20 and switches > len(word) / 3

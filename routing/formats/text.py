@@ -17,7 +17,7 @@ from routing.formats.values import Unreadable
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 100
-MAX_NODES = 2_000_000
+MAX_NODES = 1_000_000
 
 # The first line that is no comment: a table of TOML or a setting; an object of JSON (YAML's flow style has bare keys).
 _TOML_START = re.compile(
@@ -100,7 +100,7 @@ def load_yaml(text: str) -> Any:
         _measure(text)
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        raise Unreadable(f"is no valid YAML{_place(error)}: {error.problem or 'it cannot be read'}") from None
+        raise Unreadable(f"is no valid YAML{_place(error, text)}: {error.problem or 'it cannot be read'}") from None
     except yaml.YAMLError as error:
         raise Unreadable(f"is no valid YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
@@ -109,9 +109,14 @@ def load_yaml(text: str) -> Any:
         raise Unreadable("is no valid YAML: it holds a number that cannot be read") from None
 
 
-def _place(error: yaml.MarkedYAMLError) -> str:
+def _place(error: yaml.MarkedYAMLError, text: str) -> str:
     mark = error.problem_mark or error.context_mark
-    return "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
+    if mark is None:
+        return ""
+    lines = text.splitlines() or [""]
+    if mark.line >= len(lines):  # the parser counts a line after the last one
+        return f" at line {len(lines)}, column {len(lines[-1]) + 1}"
+    return f" at line {mark.line + 1}, column {mark.column + 1}"
 
 
 def _measure(text: str) -> None:

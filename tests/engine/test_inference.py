@@ -35,7 +35,9 @@ def test_words_tell_what_a_tool_is(name, description, category, risk, effect):
     assert set(found.provenance.values()) == {"inferred"}
 
 
-@pytest.mark.parametrize("name", ["digital_clock", "random_number", "latest_news", "credit_score", "spread_rumor", "listener", "gettysburg"])
+@pytest.mark.parametrize(
+    "name", ["digital_clock", "random_number", "latest_news", "credit_score", "spread_rumor", "listener", "gettysburg"]
+)
 def test_parts_of_words_tell_nothing(name):
     assert traits(name).category == "general"
     assert traits(name).risk == "medium"
@@ -65,7 +67,9 @@ def test_annotations_tell_risk_and_effect(annotations, risk, effect):
 
 @pytest.mark.parametrize("hint", ["true", 1, None, [], {}])
 def test_a_hint_that_is_no_truth_value_tells_nothing(hint):
-    assert traits("search", annotations={"readOnlyHint": hint, "destructiveHint": hint}).provenance["risk"] == "inferred"
+    assert (
+        traits("search", annotations={"readOnlyHint": hint, "destructiveHint": hint}).provenance["risk"] == "inferred"
+    )
 
 
 def test_an_edit_of_the_operator_is_told_apart_from_a_declaration():

@@ -17,7 +17,9 @@ PIECES = st.lists(st.sampled_from(["a", "b", "c", "_", "-", "__", ".", "foo"]), 
 def endpoint_tools(draw):
     """Tools whose names play with the prefix of their endpoint."""
     endpoint = draw(ENDPOINTS)
-    prefix = st.sampled_from(["", f"{endpoint}_", f"{endpoint}-", f"{endpoint}__", f"{endpoint}_{endpoint}_", f"{endpoint}_{endpoint}-"])
+    prefix = st.sampled_from(
+        ["", f"{endpoint}_", f"{endpoint}-", f"{endpoint}__", f"{endpoint}_{endpoint}_", f"{endpoint}_{endpoint}-"]
+    )
     names = draw(st.sets(st.tuples(prefix, PIECES).map("".join), max_size=12))
     return endpoint, names
 
@@ -63,7 +65,15 @@ def test_a_stripped_name_that_meets_another_tool_is_not_stripped():
 
 @pytest.mark.parametrize(
     ("name", "wire"),
-    [("test__foo", "test-foo"), ("test__test_foo", "test_foo"), ("test__test-foo", "test-foo"), ("live__echo", None), ("foo", None), ("__foo", None), ("test__", None)],
+    [
+        ("test__foo", "test-foo"),
+        ("test__test_foo", "test_foo"),
+        ("test__test-foo", "test-foo"),
+        ("live__echo", None),
+        ("foo", None),
+        ("__foo", None),
+        ("test__", None),
+    ],
 )
 def test_each_name_means_one_tool(name, wire):
     found = canonicalise(name, {"test": ["test-foo", "test_foo"]})
@@ -93,5 +103,7 @@ def test_the_first_double_underscore_separates():
 def test_hint_keys_may_leave_the_endpoint_out():
     names = EndpointNames("hitspec", ["hitspec_fetch"])
 
-    assert {names.wire_of_key(key) for key in ("fetch", "hitspec_fetch", "hitspec__fetch", "hitspec__hitspec_fetch")} == {"hitspec_fetch"}
+    assert {
+        names.wire_of_key(key) for key in ("fetch", "hitspec_fetch", "hitspec__fetch", "hitspec__hitspec_fetch")
+    } == {"hitspec_fetch"}
     assert names.wire_of_key("other__fetch") is None

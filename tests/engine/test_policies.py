@@ -9,7 +9,10 @@ from routing.engine.validation import parse_document
 
 def test_every_default_is_a_value_that_validation_accepts():
     written = {block: defaults(settings) for block, settings in BLOCKS.items()}
-    plain = {block: {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()} for block, fields in written.items()}
+    plain = {
+        block: {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}
+        for block, fields in written.items()
+    }
 
     assert parse_document({"version": 1, "policies": [{"name": "all", **plain}]}).warnings == ()
 
@@ -33,9 +36,20 @@ def test_a_policy_of_the_document_replaces_the_implied_one():
 
 def test_a_child_takes_what_it_does_not_say_from_its_parents():
     policies = [
-        Policy(name="base", routing="advise", resolver={"match_at": 0.6, "risk_at": {"erase": 0.95}}, mcts={"limits": {"max_states": 10}}),
+        Policy(
+            name="base",
+            routing="advise",
+            resolver={"match_at": 0.6, "risk_at": {"erase": 0.95}},
+            mcts={"limits": {"max_states": 10}},
+        ),
         Policy(name="middle", extends="base", routing=None, resolver={"max_hits": 3}),
-        Policy(name="child", extends="middle", routing=None, resolver={"risk_at": {"write": 0.9}}, mcts={"limits": {"depth_limit": 2}}),
+        Policy(
+            name="child",
+            extends="middle",
+            routing=None,
+            resolver={"risk_at": {"write": 0.9}},
+            mcts={"limits": {"depth_limit": 2}},
+        ),
     ]
 
     child = effective("child", policies)
@@ -43,7 +57,11 @@ def test_a_child_takes_what_it_does_not_say_from_its_parents():
     assert child.routing == "advise"
     assert (child.resolver["match_at"], child.resolver["max_hits"], child.resolver["confident_at"]) == (0.6, 3, 0.8)
     assert child.resolver["risk_at"] == {"erase": 0.95, "write": 0.9}
-    assert (child.mcts["limits"]["max_states"], child.mcts["limits"]["depth_limit"], child.mcts["limits"]["max_transitions"]) == (10, 2, 1024)
+    assert (
+        child.mcts["limits"]["max_states"],
+        child.mcts["limits"]["depth_limit"],
+        child.mcts["limits"]["max_transitions"],
+    ) == (10, 2, 1024)
 
 
 def test_merging_changes_no_default_for_others():

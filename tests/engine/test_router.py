@@ -146,7 +146,10 @@ def test_tools_that_cannot_be_told_apart_are_refused(names):
         validate_tools(tools)
     with pytest.raises(ValueError):
         judge_choice(choice("a", 1.0), RoutingConfig(), tools)
-    assert judge_choice(choice("a", 1.0), RoutingConfig(mode=RoutingMode.PLANNER_ONLY), tools).fallback_reason == "planner_only"
+    assert (
+        judge_choice(choice("a", 1.0), RoutingConfig(mode=RoutingMode.PLANNER_ONLY), tools).fallback_reason
+        == "planner_only"
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +191,13 @@ def test_a_setting_out_of_its_bounds_is_refused_when_it_is_made(bad):
     [
         {"direct_execution_threshold": 1, "fallback_threshold": 1},
         {"direct_execution_threshold": 0, "fallback_threshold": 0},
-        {"hierarchical_threshold": 1, "route_cache_size": 0, "description_limit": 32, "state_field_limit": 64, "constraint_limit": 0},
+        {
+            "hierarchical_threshold": 1,
+            "route_cache_size": 0,
+            "description_limit": 32,
+            "state_field_limit": 64,
+            "constraint_limit": 0,
+        },
         {"mode": "jev_only"},
     ],
 )

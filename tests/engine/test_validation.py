@@ -76,7 +76,10 @@ def test_a_name_of_the_allowed_characters_is_taken(name):
     assert parse_document(with_endpoint(name=name)).registry.endpoints[0].name == name
 
 
-@pytest.mark.parametrize("name", ["", "A", "a__b", "a_", "-a", ".a", "_a", "x" * 65, "a b", "mcphub", "switchyard", "é", None, 1, ["a"], "a\n"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "A", "a__b", "a_", "-a", ".a", "_a", "x" * 65, "a b", "mcphub", "switchyard", "é", None, 1, ["a"], "a\n"],
+)
 def test_a_name_outside_the_rules_is_a_problem(name):
     assert "endpoints[0].name" in problems(with_endpoint(name=name))
 
@@ -88,7 +91,13 @@ def test_a_name_is_unique_in_its_list():
 
 
 def test_tool_names_are_kept_as_published_and_unique_per_endpoint():
-    document = {"version": 1, "endpoints": [endpoint(tools=[{"name": "Do It/now"}]), {"name": "b", "kind": "declared", "tools": [{"name": "Do It/now"}]}]}
+    document = {
+        "version": 1,
+        "endpoints": [
+            endpoint(tools=[{"name": "Do It/now"}]),
+            {"name": "b", "kind": "declared", "tools": [{"name": "Do It/now"}]},
+        ],
+    }
 
     assert [one.tools[0].name for one in parse_document(document).registry.endpoints] == ["Do It/now"] * 2
     assert "endpoints[0].tools[1].name" in problems(with_tools("x", "x"))
@@ -117,7 +126,12 @@ def test_tool_hints_may_have_128_keys():
 
 def test_a_tool_hint_may_use_any_spelling_and_one_that_meets_no_tool_is_a_warning():
     document = with_tools("hitspec_fetch", "hitspec_list", "ping")
-    document["endpoints"][0]["tool_use_when"] = {"hitspec_fetch": ["a"], "list": ["b"], "hitspec__ping": ["c"], "gone": ["d"]}
+    document["endpoints"][0]["tool_use_when"] = {
+        "hitspec_fetch": ["a"],
+        "list": ["b"],
+        "hitspec__ping": ["c"],
+        "gone": ["d"],
+    }
 
     warnings = parse_document(document).warnings
 
@@ -132,7 +146,9 @@ def test_two_spellings_of_one_tool_are_a_problem():
 
 
 def test_unknown_capability_names_are_a_warning():
-    warnings = parse_document(with_endpoint(capabilities=["web-fetch", {"name": "long-context", "level": 0.5}])).warnings
+    warnings = parse_document(
+        with_endpoint(capabilities=["web-fetch", {"name": "long-context", "level": 0.5}])
+    ).warnings
 
     assert [warning["path"] for warning in warnings] == ["endpoints[0].capabilities[0]", "endpoints[0].capabilities[1]"]
 
@@ -143,12 +159,27 @@ def test_a_target_is_required_unless_declared_or_launched(fields):
 
 
 def test_a_launched_endpoint_needs_no_url_and_no_command_is_taken():
-    assert parse_document(with_endpoint(kind="mcp", launch="host:hitspec")).registry.endpoints[0].launch == "host:hitspec"
+    assert (
+        parse_document(with_endpoint(kind="mcp", launch="host:hitspec")).registry.endpoints[0].launch == "host:hitspec"
+    )
     assert "endpoints[0].launch" in problems(with_endpoint(kind="mcp", launch="npx -y hitspec"))
     assert "endpoints[0].launch" in problems(with_endpoint(kind="openai", url="https://x.example", launch="host:a"))
 
 
-@pytest.mark.parametrize("url", ["ftp://x.example", "x.example", "http://", "https://a b", "http://x.example:99999", "javascript:1", 5, "http://x\n", "http://[::1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://x.example",
+        "x.example",
+        "http://",
+        "https://a b",
+        "http://x.example:99999",
+        "javascript:1",
+        5,
+        "http://x\n",
+        "http://[::1",
+    ],
+)
 def test_a_url_is_http_or_https_with_a_host(url):
     assert "endpoints[0].url" in problems(with_endpoint(kind="mcp", url=url))
 
@@ -180,7 +211,9 @@ def test_a_literal_secret_is_a_problem_and_never_repeated(document):
 
 
 @pytest.mark.parametrize("value", ["hunter2", "x", "Basic dXNlcjpwYXNz"])
-@pytest.mark.parametrize("header", ["Authorization", "X-API-Key", "api-key", "Cookie", "X-Auth-Token", "Proxy-Authorization", "X-Secret"])
+@pytest.mark.parametrize(
+    "header", ["Authorization", "X-API-Key", "api-key", "Cookie", "X-Auth-Token", "Proxy-Authorization", "X-Secret"]
+)
 def test_a_header_that_carries_secrets_takes_references_only(header, value):
     found = problems(with_endpoint(headers={header: value}))
 
@@ -203,7 +236,9 @@ def test_references_and_harmless_literals_are_kept():
     assert parse_document(with_endpoint(headers=headers)).registry.endpoints[0].headers == headers
 
 
-@pytest.mark.parametrize("headers", [{"a b": "x"}, {"X-A": "x\r\ny: z"}, {"X-A": 1}, {"X-A": "x", "x-a": "y"}, {"": "x"}, [1]])
+@pytest.mark.parametrize(
+    "headers", [{"a b": "x"}, {"X-A": "x\r\ny: z"}, {"X-A": 1}, {"X-A": "x", "x-a": "y"}, {"": "x"}, [1]]
+)
 def test_odd_headers_are_problems(headers):
     assert problems(with_endpoint(headers=headers))
 
@@ -269,13 +304,34 @@ def test_exec_is_read_as_execute():
         (with_policy(router={"providers": ["nope"]}), "policies[0].router.providers[0]"),
         (with_policy(selection={"fallback_endpoints": ["nope"]}), "policies[0].selection.fallback_endpoints[0]"),
         (with_policy(turns={"summarizer": "nope"}), "policies[0].turns.summarizer"),
-        (with_tools("x", expectations=[{"name": "e", "scope": "nope", "query": "q", "expect": {"ambiguous": False}}]), "expectations[0].scope"),
-        (with_tools("x", expectations=[{"name": "e", "query": "q", "expect": {"recommendation": "hitspec__y"}}]), "expectations[0].expect.recommendation"),
-        (with_tools("x", expectations=[{"name": "e", "query": "q", "expect": {"in_top_k": {"k": 1, "tools": ["a__b"]}}}]), "expectations[0].expect.in_top_k.tools[0]"),
-        (with_tools("x", expectations=[{"name": "e", "query": "q", "offline": ["nope"], "expect": {"ambiguous": False}}]), "expectations[0].offline[0]"),
+        (
+            with_tools(
+                "x", expectations=[{"name": "e", "scope": "nope", "query": "q", "expect": {"ambiguous": False}}]
+            ),
+            "expectations[0].scope",
+        ),
+        (
+            with_tools("x", expectations=[{"name": "e", "query": "q", "expect": {"recommendation": "hitspec__y"}}]),
+            "expectations[0].expect.recommendation",
+        ),
+        (
+            with_tools(
+                "x", expectations=[{"name": "e", "query": "q", "expect": {"in_top_k": {"k": 1, "tools": ["a__b"]}}}]
+            ),
+            "expectations[0].expect.in_top_k.tools[0]",
+        ),
+        (
+            with_tools(
+                "x", expectations=[{"name": "e", "query": "q", "offline": ["nope"], "expect": {"ambiguous": False}}]
+            ),
+            "expectations[0].offline[0]",
+        ),
         (with_tools("x", expectations=[{"name": "e", "query": "q", "activity": {}, "expect": {}}]), "expectations[0]"),
         (with_tools("x", expectations=[{"name": "e", "query": "q"}]), "expectations[0].expect"),
-        (with_tools("x", expectations=[{"name": "e", "query": "q", "expect": {"status": "confident"}}]), "expectations[0].expect.status"),
+        (
+            with_tools("x", expectations=[{"name": "e", "query": "q", "expect": {"status": "confident"}}]),
+            "expectations[0].expect.status",
+        ),
     ],
 )
 def test_a_name_that_is_used_must_exist(document, path):
@@ -287,8 +343,18 @@ def test_names_that_exist_may_be_used_in_either_spelling_also_of_a_disabled_endp
         "hitspec_fetch",
         groups={"web": ["hitspec"]},
         gateway={"pins": ["hitspec", "hitspec__*", "hitspec__fetch"]},
-        scopes=[{"name": "s", "endpoints": ["group:web", "hitspec"], "tools": ["hitspec__fetch", "hitspec__hitspec_fetch"], "deny": ["hitspec__fetch"], "policy": "fast"}],
-        expectations=[{"name": "e", "scope": "s", "query": "", "offline": ["hitspec"], "expect": {"recommendation": None}}],
+        scopes=[
+            {
+                "name": "s",
+                "endpoints": ["group:web", "hitspec"],
+                "tools": ["hitspec__fetch", "hitspec__hitspec_fetch"],
+                "deny": ["hitspec__fetch"],
+                "policy": "fast",
+            }
+        ],
+        expectations=[
+            {"name": "e", "scope": "s", "query": "", "offline": ["hitspec"], "expect": {"recommendation": None}}
+        ],
     )
     document["endpoints"][0]["enabled"] = False
 
@@ -296,13 +362,22 @@ def test_names_that_exist_may_be_used_in_either_spelling_also_of_a_disabled_endp
 
 
 def test_tools_of_an_endpoint_that_was_not_asked_yet_are_a_warning():
-    document = {"version": 1, "endpoints": [endpoint(kind="mcp", url="https://x.example")], "scopes": [{"name": "s", "tools": ["hitspec__fetch"]}]}
+    document = {
+        "version": 1,
+        "endpoints": [endpoint(kind="mcp", url="https://x.example")],
+        "scopes": [{"name": "s", "tools": ["hitspec__fetch"]}],
+    }
 
     assert [warning["path"] for warning in parse_document(document).warnings] == ["scopes[0].tools[0]"]
 
 
 def test_policies_that_extend_each_other_in_a_circle_are_each_named():
-    circle = [{"name": "a", "extends": "b"}, {"name": "b", "extends": "c"}, {"name": "c", "extends": "a"}, {"name": "d", "extends": "a"}]
+    circle = [
+        {"name": "a", "extends": "b"},
+        {"name": "b", "extends": "c"},
+        {"name": "c", "extends": "a"},
+        {"name": "d", "extends": "a"},
+    ]
 
     assert set(problems({"version": 1, "policies": circle})) == {f"policies[{n}].extends" for n in range(3)}
     assert "policies[0].extends" in problems(with_policy(name="own", extends="own"))
@@ -396,15 +471,29 @@ def test_values_are_cut_to_200_characters():
     assert len(problems(with_endpoint(kind="word " * 100))["endpoints[0].kind"]["value"]) == 200
 
 
-ODD_KEYS = st.one_of(st.text(max_size=5), st.integers(), st.none(), st.booleans(), st.floats(), st.binary(max_size=2), st.tuples())
+ODD_KEYS = st.one_of(
+    st.text(max_size=5), st.integers(), st.none(), st.booleans(), st.floats(), st.binary(max_size=2), st.tuples()
+)
 KNOWN_KEYS = st.sampled_from(
     "version gateway groups providers endpoints capabilities scopes policies expectations task_rules contracts name kind url tools headers "
     "use_when tool_use_when tags input_schema credential router resolver mcts limits execution rules expect query extends prefer pins".split()
 )
 ANYTHING = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.binary(max_size=3), st.dates(), st.complex_numbers()),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=8),
+        st.binary(max_size=3),
+        st.dates(),
+        st.complex_numbers(),
+    ),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(st.one_of(KNOWN_KEYS, ODD_KEYS), inner, max_size=6), st.tuples(inner), st.frozensets(st.text())
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(KNOWN_KEYS, ODD_KEYS), inner, max_size=6),
+        st.tuples(inner),
+        st.frozensets(st.text()),
     ),
     max_leaves=30,
 )
@@ -423,7 +512,12 @@ def test_hostile_input_is_always_a_registry_error_or_a_registry(document):
 
 
 def test_the_digest_does_not_hang_on_the_order_of_keys_or_on_defaults_written_out():
-    short = {"version": 1, "endpoints": [{"name": "a", "kind": "openai", "url": "https://x.example", "context_window": 100, "tools": [{"name": "t"}]}]}
+    short = {
+        "version": 1,
+        "endpoints": [
+            {"name": "a", "kind": "openai", "url": "https://x.example", "context_window": 100, "tools": [{"name": "t"}]}
+        ],
+    }
     long = {
         "endpoints": [
             {
@@ -448,12 +542,32 @@ def test_the_digest_does_not_hang_on_the_order_of_keys_or_on_defaults_written_ou
 
 
 def test_defaults_of_policies_scopes_and_providers_change_no_digest():
-    plain = {"version": 1, "policies": [{"name": "p"}], "scopes": [{"name": "s"}], "providers": [{"name": "o", "kind": "openrouter"}]}
+    plain = {
+        "version": 1,
+        "policies": [{"name": "p"}],
+        "scopes": [{"name": "s"}],
+        "providers": [{"name": "o", "kind": "openrouter"}],
+    }
     written = {
         "version": 1,
-        "policies": [{"name": "p", "routing": "explicit", "router": {"fallback_threshold": 0.6, "providers": ["local"]}, "mcts": {"limits": {"max_states": 256}}}],
+        "policies": [
+            {
+                "name": "p",
+                "routing": "explicit",
+                "router": {"fallback_threshold": 0.6, "providers": ["local"]},
+                "mcts": {"limits": {"max_states": 256}},
+            }
+        ],
         "scopes": [{"name": "s", "policy": "default", "policies": ["default"], "endpoints": None, "deny": []}],
-        "providers": [{"name": "o", "kind": "openrouter", "url": "https://openrouter.ai", "credential": "env:OPENROUTER_API_KEY", "max_retries": 2}],
+        "providers": [
+            {
+                "name": "o",
+                "kind": "openrouter",
+                "url": "https://openrouter.ai",
+                "credential": "env:OPENROUTER_API_KEY",
+                "max_retries": 2,
+            }
+        ],
     }
 
     assert document_digest(plain) == document_digest(written)

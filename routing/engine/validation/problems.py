@@ -11,7 +11,7 @@ from routing.engine.errors import RegistryError
 from routing.engine.secrets import looks_like_a_secret, url_secret
 
 MAX_PROBLEMS = 1000
-MAX_NODES = 2_000_000  # a 16 MiB body cannot hold more values than this; alias bombs can
+MAX_NODES = 1_000_000  # a 16 MiB body cannot hold more values than this; alias bombs can
 MAX_VALUE = 200
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")

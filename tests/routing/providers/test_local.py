@@ -21,7 +21,11 @@ def choose(goal: str, **more: str):
 
 @pytest.mark.parametrize(
     ("goal", "tool"),
-    [("read the file src/parser.py", "read_file"), ("search the source code for the parser", "search_code"), ("send an email to Ada", "send_mail")],
+    [
+        ("read the file src/parser.py", "read_file"),
+        ("search the source code for the parser", "search_code"),
+        ("send an email to Ada", "send_mail"),
+    ],
 )
 def test_the_tool_that_the_goal_asks_for_is_chosen(goal, tool):
     found = choose(goal)
@@ -52,7 +56,11 @@ def test_no_tools_are_a_fallback():
 
 
 def test_names_of_tools_are_taken_as_they_are():
-    odd = [ToolDescriptor("tools_read", "Read a file"), ToolDescriptor("·__x", "Send mail"), ToolDescriptor("a b\n", "")]
+    odd = [
+        ToolDescriptor("tools_read", "Read a file"),
+        ToolDescriptor("·__x", "Send mail"),
+        ToolDescriptor("a b\n", ""),
+    ]
 
     found = LocalProvider().choose(HarnessState(goal="read a file"), odd)
 
