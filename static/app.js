@@ -62,6 +62,12 @@
   // Filters apply themselves; without script their form has a button.
   document.addEventListener("change", (event) => { if (event.target.closest("[data-submit]")) event.target.form.requestSubmit(); });
 
+  // A form that saves itself on a change was not sent by a button, though htmx would add the one that has the focus.
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.triggeringEvent?.type !== "change") return;
+    for (const name of ["do", "keep"]) event.detail.formData.delete(name);
+  });
+
   // Addresses name only the filters that are set.
   document.addEventListener("htmx:configRequest", (event) => {
     if (event.detail.verb !== "get") return;
@@ -245,12 +251,30 @@
 
   // --- After a swap: what was open stays open, what asks for focus gets it ----------------------------------------------
   let opened = [];
+  let typed = null;
+  let lastInput = 0;
+  const sent = new WeakMap();
+  document.addEventListener("input", () => { lastInput = performance.now(); });
+  document.addEventListener("htmx:beforeRequest", (event) => sent.set(event.detail.xhr, performance.now()));
   document.addEventListener("htmx:beforeSwap", (event) => {
-    opened = $$("details[open][id]", event.detail.target).map((part) => part.id);
+    opened = $$("details[open][id]").map((part) => part.id);
+    const field = document.activeElement;
+    const newer = lastInput > (sent.get(event.detail.xhr) || Infinity);
+    typed = newer && field && field.id && field.matches("textarea, input.input") ? { id: field.id, value: field.value } : null;
   });
+  // What somebody types while an answer is on its way stays, and is saved when they leave the field.
+  const keepTyped = () => {
+    const field = typed && document.getElementById(typed.id);
+    if (field && field === document.activeElement && field.value !== typed.value) {
+      field.value = typed.value;
+      field.addEventListener("blur", () => field.dispatchEvent(new Event("change", { bubbles: true })), { once: true });
+    }
+    typed = null;
+  };
   document.addEventListener("htmx:afterSettle", (event) => {
     opened.forEach((id) => { const part = document.getElementById(id); if (part) part.open = true; });
     opened = [];
+    keepTyped();
     const wanted = $("[data-focus]", event.detail.elt.isConnected ? event.detail.elt : document);
     if (wanted) { wanted.removeAttribute("data-focus"); wanted.focus(); if (wanted.setSelectionRange) wanted.setSelectionRange(wanted.value.length, wanted.value.length); }
     tellTimes();

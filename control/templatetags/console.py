@@ -68,7 +68,13 @@ def moment(value: dt.datetime | None, form: str = "clock") -> SafeString:
         return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', iso, full, ago(exact))
     if form == "full":
         return format_html('<time datetime="{}" title="{}">{}</time>', iso, iso, full)
-    return format_html('<time datetime="{}" title="{}">{}.{}</time>', iso, full, f"{exact:%H:%M:%S}", f"{exact.microsecond // 1000:03d}")
+    return format_html(
+        '<time datetime="{}" title="{}">{}.{}</time>',
+        iso,
+        full,
+        f"{exact:%H:%M:%S}",
+        f"{exact.microsecond // 1000:03d}",
+    )
 
 
 def ago(value: dt.datetime, now: dt.datetime | None = None) -> str:
@@ -129,7 +135,7 @@ def plural(number: int, forms: str) -> str:
 
 @register.filter
 def parted(text: str) -> SafeString:
-    """"1.2 ms" with its unit made small, for a figure."""
+    """ "1.2 ms" with its unit made small, for a figure."""
     number, _, unit = text.partition(" ")
     return format_html("{} <small>{}</small>", number, unit)
 

@@ -12,7 +12,11 @@ from routing.models import EndpointRow, Revision, Workspace
 from routing.services import registry
 
 THEME_COOKIE = "switchyard_theme"
-THEMES = ({"value": "light", "label": "Light"}, {"value": "dark", "label": "Dark"}, {"value": "auto", "label": "System"})
+THEMES = (
+    {"value": "light", "label": "Light"},
+    {"value": "dark", "label": "Dark"},
+    {"value": "auto", "label": "System"},
+)
 _WORDS = {"light": "light", "dark": "dark", "auto": "as the system"}
 _NEXT = {"light": "dark", "dark": "auto", "auto": "light"}
 

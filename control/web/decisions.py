@@ -49,8 +49,17 @@ def _rows(request: HttpRequest, workspace: Workspace, chosen: dict[str, str]) ->
         "chosen": chosen,
         "active": [_chip(workspace, chosen, name) for name in chosen],
         "page": page,
-        "rows": [{"decision": row, "then": telling.then(row), "verdict": telling.verdict(row), "chance": telling.chance(row),
-                  "instead": telling.instead(row), "runner": _runner(row)} for row in page.rows],
+        "rows": [
+            {
+                "decision": row,
+                "then": telling.then(row),
+                "verdict": telling.verdict(row),
+                "chance": telling.chance(row),
+                "instead": telling.instead(row),
+                "runner": _runner(row),
+            }
+            for row in page.rows
+        ],
         "total": number,
         "capped": capped,
         "newer_count": listings.newer_than(rows, "pk", first) if first and (after or before) else 0,
@@ -92,7 +101,13 @@ def address(workspace: Workspace, chosen: dict[str, str], **place: str | None) -
 
 def _chip(workspace: Workspace, chosen: dict[str, str], name: str) -> dict[str, str]:
     value = chosen[name]
-    shown = SPAN_WORDS.get(value, value) if name == "since" else words.badge(value).word.lower() if name == "status" else value
+    shown = (
+        SPAN_WORDS.get(value, value)
+        if name == "since"
+        else words.badge(value).word.lower()
+        if name == "status"
+        else value
+    )
     without = address(workspace, {key: held for key, held in chosen.items() if key != name})
     return {"name": name, "word": WORDS.get(name, name), "value": shown, "without": without}
 
@@ -110,7 +125,9 @@ def _choices(workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
 
 
 def _runner(decision: Decision) -> str:
-    others = [str(candidate["target"]) for candidate in decision.candidates if candidate.get("target") != decision.target]
+    others = [
+        str(candidate["target"]) for candidate in decision.candidates if candidate.get("target") != decision.target
+    ]
     return others[0] if others and decision.target else ""
 
 
@@ -141,7 +158,9 @@ def _told(workspace: Workspace, row: Decision) -> dict[str, Any]:
         "own": own,
         "data": own.data if own else {},
         "candidates": bars,
-        "groups": [group for group in words.GROUP_ORDER if any(part.shape == group[0] for bar in bars for part in bar.parts)],
+        "groups": [
+            group for group in words.GROUP_ORDER if any(part.shape == group[0] for bar in bars for part in bar.parts)
+        ],
         "wide": telling.scales(row, figures.WIDE),
         "narrow": telling.scales(row, figures.NARROW),
         "route": row.answer or {},

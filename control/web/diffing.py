@@ -62,7 +62,7 @@ def blocks(changes: Iterable[Change]) -> list[Block]:
 
 
 def tally(changes: Sequence[Change]) -> str:
-    """"2 added, 1 removed, 3 changed", leaving out what did not happen."""
+    """ "2 added, 1 removed, 3 changed", leaving out what did not happen."""
     counts = {action: sum(change.action == action for change in changes) for action in MARKS}
     return ", ".join(f"{number} {action}" for action, number in counts.items() if number)
 
@@ -75,7 +75,14 @@ def _block(change: Change) -> Block:
     if len(lines) > MOST_LINES:
         cut = (*cut, Line(kind="same", spans=(Span(text=f"… and {len(lines) - MOST_LINES} more lines"),)))
     return Block(
-        action=change.action, mark=mark, sign=sign, thing=thing, field=field, summary=_summary(change), lines=tuple(cut), path=change.path
+        action=change.action,
+        mark=mark,
+        sign=sign,
+        thing=thing,
+        field=field,
+        summary=_summary(change),
+        lines=tuple(cut),
+        path=change.path,
     )
 
 

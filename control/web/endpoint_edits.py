@@ -86,7 +86,9 @@ def _keys(row: EndpointRow) -> set[str]:
     return {endpoints.hint_key(row, wire, fragment) for wire, fragment in fragments.items()}
 
 
-def _save(request: HttpRequest, workspace: Workspace, row: EndpointRow, wanted: Edit, body: Mapping[str, Any], before: Any) -> HttpResponse:
+def _save(
+    request: HttpRequest, workspace: Workspace, row: EndpointRow, wanted: Edit, body: Mapping[str, Any], before: Any
+) -> HttpResponse:
     try:
         saved = _written(request, workspace, row.name, wanted, body)
     except InvalidRegistry as error:
@@ -119,30 +121,46 @@ def _conflict(request: HttpRequest, row: EndpointRow, wanted: Edit, theirs: Any)
     return _answer(request, row, wanted, status=409, conflict=conflict)
 
 
-def _answer(request: HttpRequest, row: EndpointRow, wanted: Edit, *, status: int = 200, undo: Any = None, conflict: Any = None) -> HttpResponse:
+def _answer(
+    request: HttpRequest, row: EndpointRow, wanted: Edit, *, status: int = 200, undo: Any = None, conflict: Any = None
+) -> HttpResponse:
     if not request.htmx and status == 200:  # type: ignore[attr-defined]
         if wanted.form.saved:
             messages.success(request, f"{PARTS[wanted.part]} saved to the draft")
         if getattr(wanted.form, "focus", None) is None or wanted.form.saved:
             return redirect("endpoint", row.workspace.name, row.name)
-    extra = {"conflict": conflict} if conflict else {}
     if not request.htmx:  # type: ignore[attr-defined]
-        return render(request, "endpoints/detail.html", endpoints.told(request, row, **_forms(wanted)) | extra, status=status)
-    return render(request, "endpoints/_part.html", _part(request, row, wanted, undo) | extra, status=status)
+        page = endpoints.told(request, row, **_forms(wanted, conflict))
+        return render(request, "endpoints/detail.html", page, status=status)
+    return render(
+        request, "endpoints/_part.html", _part(request, row, wanted, undo) | {"conflict": conflict}, status=status
+    )
 
 
-def _forms(wanted: Edit) -> dict[str, Any]:
+def _forms(wanted: Edit, conflict: Any) -> dict[str, Any]:
     if wanted.part == "tool_use_when":
-        return {"tool_form": wanted.form, "tool": wanted.tool}
-    return {{"description": "description_form", "tags": "tags_form", "use_when": "hint_form"}[wanted.part]: wanted.form}
+        return {"posted": endpoints.Posted(tool=wanted.tool, form=wanted.form, conflict=conflict)}
+    name = {"description": "description_form", "tags": "tags_form", "use_when": "hint_form"}[wanted.part]
+    return {name: wanted.form, "conflicts": {wanted.part: conflict}}
 
 
 def _part(request: Any, row: EndpointRow, wanted: Edit, undo: Any) -> dict[str, Any]:
-    context: dict[str, Any] = {"endpoint": row, "part": wanted.part, "form": wanted.form, "tool_key": wanted.tool, "oob": True}
+    context: dict[str, Any] = {
+        "endpoint": row,
+        "part": wanted.part,
+        "form": wanted.form,
+        "tool_key": wanted.tool,
+        "oob": True,
+    }
     if wanted.part == "tool_use_when":
         context["tool"] = _tool(row, wanted)
     if wanted.form.saved:
-        context |= {"toast": _said(wanted), "undo_value": undo, "undo_read": wanted.form.read, "draft_count": draft_count(request.workspace)}
+        context |= {
+            "toast": _said(wanted),
+            "undo_value": undo,
+            "undo_read": wanted.form.read,
+            "draft_count": draft_count(request.workspace),
+        }
     return context
 
 
@@ -150,9 +168,13 @@ def _tool(row: EndpointRow, wanted: Edit) -> dict[str, Any]:
     body = mapping.endpoint_document(row)
     rows = list(row.tools.all())
     fragments = public_fragments(row.name, [tool.name for tool in rows])
-    place = next(i for i, tool in enumerate(rows) if endpoints.hint_key(row, tool.name, fragments[tool.name]) == wanted.tool)
+    place = next(
+        i for i, tool in enumerate(rows) if endpoints.hint_key(row, tool.name, fragments[tool.name]) == wanted.tool
+    )
     document = body["tools"][place]
-    return endpoints.tool_line(row, document, fragments[document["name"]], body, place, wanted.form)
+    return endpoints.tool_line(
+        row, document, fragments[document["name"]], body, place, endpoints.Posted(tool=wanted.tool, form=wanted.form)
+    )
 
 
 def _said(wanted: Edit) -> str:

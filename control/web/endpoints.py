@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -104,7 +105,8 @@ def mark(body: Mapping[str, Any], part: str, tool: str = "") -> str:
 def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]:
     """Everything on the page. `forms` replaces a form by one that was posted and has something to say."""
     body = mapping.endpoint_document(row)
-    tools = _tools(row, body, forms.get("tool_form"), forms.get("tool", ""))
+    posted: Posted | None = forms.pop("posted", None)
+    tools = _tools(row, body, posted)
     return {
         "endpoint": row,
         "description_form": TextForm(value=row.description, read=mark(body, "description")),
@@ -116,24 +118,39 @@ def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]
         "facts": _facts(row),
         "reach": _reach(request, row),
         "is_draft": _differs(request, row, body),
-    } | {key: form for key, form in forms.items() if key not in ("tool_form", "tool")}
+    } | forms
 
 
-def _tools(row: EndpointRow, body: Mapping[str, Any], posted: ListForm | None, posted_for: str) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posted:
+    """A form for one tool's hints that was posted and has something to say."""
+
+    tool: str
+    form: ListForm
+    conflict: Any = None
+
+
+def _tools(row: EndpointRow, body: Mapping[str, Any], posted: Posted | None) -> list[dict[str, Any]]:
     rows = list(row.tools.all())
     fragments = public_fragments(row.name, [tool.name for tool in rows])
     documents = {tool["name"]: tool for tool in body.get("tools", ())}
     return [
-        tool_line(row, documents[tool.name], fragments[tool.name], body, place, posted if tool.name == posted_for else None)
+        tool_line(row, documents[tool.name], fragments[tool.name], body, place, posted)
         for place, tool in enumerate(rows)
     ]
 
 
 def tool_line(
-    row: EndpointRow, document: Mapping[str, Any], fragment: str, body: Mapping[str, Any], place: int, posted: ListForm | None = None
+    row: EndpointRow,
+    document: Mapping[str, Any],
+    fragment: str,
+    body: Mapping[str, Any],
+    place: int,
+    posted: Posted | None = None,
 ) -> dict[str, Any]:
     key = hint_key(row, document["name"], fragment)
     hints = row.tool_use_when.get(key, [])
+    own = posted if posted and posted.tool == key else None
     return {
         "name": document["name"],
         "key": key,
@@ -145,8 +162,9 @@ def tool_line(
         "enabled": document.get("enabled", True),
         "traits": _traits(document),
         "hints": hints,
-        "form": posted or ListForm.of(hints, mark(body, "tool_use_when", key)),
-        "open": posted is not None,
+        "form": own.form if own else ListForm.of(hints, mark(body, "tool_use_when", key)),
+        "conflict": own.conflict if own else None,
+        "open": own is not None,
     }
 
 
@@ -156,14 +174,23 @@ def hint_key(row: EndpointRow, wire: str, fragment: str) -> str:
 
 
 def _traits(document: Mapping[str, Any]) -> Any:
-    given = {key: document[key] for key in ("name", "title", "description", "annotations", "category", "risk", "effect") if key in document}
+    given = {
+        key: document[key]
+        for key in ("name", "title", "description", "annotations", "category", "risk", "effect")
+        if key in document
+    }
     return describe_traits(Tool(**given))
 
 
 def _capability(item: Any) -> dict[str, Any]:
     body = {"name": item} if isinstance(item, str) else item
     level = float(body.get("level", 1.0))
-    return {"name": body["name"], "level": level, "width": round(88 * level, 2), "provenance": body.get("provenance", "declared")}
+    return {
+        "name": body["name"],
+        "level": level,
+        "width": round(88 * level, 2),
+        "provenance": body.get("provenance", "declared"),
+    }
 
 
 def _facts(row: EndpointRow) -> list[tuple[str, str]]:
@@ -193,12 +220,12 @@ def _reach(request: HttpRequest, row: EndpointRow) -> list[dict[str, Any]] | Non
 def _reached(catalog: Any, scope: str, endpoint: Any) -> dict[str, Any]:
     seen = sum(catalog.permits(scope, endpoint.name, tool.name) for tool in endpoint.tools)
     every = len(endpoint.tools)
-    shape, word = ("confident", "Full") if seen == every and every else ("ambiguous", "Part") if seen else ("no_match", "None")
+    shape, word = (
+        ("confident", "Full") if seen == every and every else ("ambiguous", "Part") if seen else ("no_match", "None")
+    )
     return {"scope": scope, "seen": seen, "every": every, "shape": shape, "word": word}
 
 
 def _differs(request: HttpRequest, row: EndpointRow, body: Mapping[str, Any]) -> bool:
     live = registry.revisions.live_document(request.workspace)  # type: ignore[attr-defined]
     return next((one for one in live.get("endpoints", ()) if one["name"] == row.name), None) != body
-
-

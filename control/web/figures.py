@@ -40,15 +40,23 @@ def split(counts: Mapping[str, int]) -> list[Segment]:
     return segments
 
 
-def split_keys(counts: Mapping[str, int], always: Sequence[str] = ("confident", "ambiguous", "no_match", "fallback")) -> list[Segment]:
+def split_keys(
+    counts: Mapping[str, int], always: Sequence[str] = ("confident", "ambiguous", "no_match", "fallback")
+) -> list[Segment]:
     """What stands under the bar: the usual verdicts even at nought, and any other that happened."""
     total = sum(counts.values())
-    shown = [status for status in _ordered({**dict.fromkeys(always, 0), **counts}) if status in always or counts.get(status, 0)]
+    shown = [
+        status
+        for status in _ordered({**dict.fromkeys(always, 0), **counts})
+        if status in always or counts.get(status, 0)
+    ]
     return [_segment(status, counts.get(status, 0), total, 0, 0) for status in shown]
 
 
 def _ordered(counts: Mapping[str, int]) -> list[str]:
-    return [status for status in VERDICTS if status in counts] + sorted(status for status in counts if status not in VERDICTS)
+    return [status for status in VERDICTS if status in counts] + sorted(
+        status for status in counts if status not in VERDICTS
+    )
 
 
 def _segment(status: str, number: int, total: int, x: float, width: float) -> Segment:
@@ -110,7 +118,13 @@ def _candidate_bar(rank: int, candidate: Mapping[str, Any], first: float, scale:
         width = max(0.0, groups[shape]) * scale
         if width > 0:
             parts.append(
-                Part(shape=shape, label=label.lower(), score=groups[shape], x=round(x, 2), width=round(max(width - 0.5, 0.3), 2))
+                Part(
+                    shape=shape,
+                    label=label.lower(),
+                    score=groups[shape],
+                    x=round(x, 2),
+                    width=round(max(width - 0.5, 0.3), 2),
+                )
             )
             x += width
     spoken = ", ".join(f"{part.label} {part.score:.1f}" for part in parts) or "no field known"
@@ -186,7 +200,9 @@ WIDE = Stretch(left=150.0, right=706.0)
 NARROW = Stretch(left=2.0, right=338.0)
 
 
-def ruler(stretch: Stretch, title: str, under: str, value: float, bounds: Sequence[float], zones: Sequence[tuple[str, str]]) -> Ruler:
+def ruler(
+    stretch: Stretch, title: str, under: str, value: float, bounds: Sequence[float], zones: Sequence[tuple[str, str]]
+) -> Ruler:
     """`zones` are one more than `bounds`: the shape and word of each stretch from left to right."""
     edges = [0.0, *bounds, 1.0]
     drawn = tuple(_zone(stretch, edges[i], edges[i + 1], shape, word) for i, (shape, word) in enumerate(zones))
@@ -215,9 +231,7 @@ def gap_scale(stretch: Stretch, candidates: Sequence[Mapping[str, Any]], needed:
         return None
     step = nice_step(max(scores))
     top = math.ceil(max(scores) * 1.04 / step) * step
-    dots = tuple(
-        Dot(x=stretch.place(score / top), first=index == 0) for index, score in enumerate(scores)
-    )
+    dots = tuple(Dot(x=stretch.place(score / top), first=index == 0) for index, score in enumerate(scores))
     gap = scores[0] - scores[1]
     from_x, to_x = sorted((dots[1].x, dots[0].x))
     first_label, second_label = _tool_name(candidates[0]), _tool_name(candidates[1])
@@ -260,7 +274,9 @@ def _gap_sentence(gap: float, needed: float) -> str:
         return f"gap {gap:.1f}"
     if gap >= 2 * needed:
         return f"gap {gap:.1f}, more than twice what is needed"
-    return f"gap {gap:.1f}, {needed:.1f} needed" if gap >= needed else f"gap {gap:.1f}, less than the {needed:.1f} needed"
+    return (
+        f"gap {gap:.1f}, {needed:.1f} needed" if gap >= needed else f"gap {gap:.1f}, less than the {needed:.1f} needed"
+    )
 
 
 STAGES = ("Recommended", "Invoked", "Returned", "Achieved")
@@ -306,7 +322,12 @@ def funnel(facts: Mapping[str, int]) -> Funnel:
     returned, achieved = facts["returned"], facts["achieved"]
     unit = FUNNEL_HEIGHT / max(recommended, invoked, 1)
     numbers = (recommended, invoked, returned, achieved)
-    under = (f"of {facts['decisions']:,}", _part(invoked, recommended), _part(returned, invoked), _part(achieved, returned))
+    under = (
+        f"of {facts['decisions']:,}",
+        _part(invoked, recommended),
+        _part(returned, invoked),
+        _part(achieved, returned),
+    )
     stages = tuple(
         Stage(
             name=name,

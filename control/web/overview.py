@@ -42,7 +42,9 @@ def figures_panel(request: HttpRequest, workspace: Workspace) -> HttpResponse:
 @require_GET
 @may("overview.view")
 def tail_panel(request: HttpRequest, workspace: Workspace) -> HttpResponse:
-    return render(request, "overview/index.html#tail", _tail(workspace, _filters(request.GET), seen=request.GET.get("seen", "")))
+    return render(
+        request, "overview/index.html#tail", _tail(workspace, _filters(request.GET), seen=request.GET.get("seen", ""))
+    )
 
 
 def _filters(query: QueryDict) -> dict[str, str]:
@@ -67,7 +69,10 @@ def _choices(workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
     active = [(key, word, chosen[key]) for key, word in (("scope", "scope"), ("status", "status")) if chosen[key]]
     return {
         "chosen": chosen,
-        "windows": [(label, address(workspace, "overview", chosen, window=key), key) for key, (_, label) in words.WINDOWS.items()],
+        "windows": [
+            (label, address(workspace, "overview", chosen, window=key), key)
+            for key, (_, label) in words.WINDOWS.items()
+        ],
         "kinds": words.KIND_CHOICES,
         "scopes": listings.scopes(workspace, registered),
         "statuses": [(status, words.badge(status).word) for status in RESULT_STATUSES[chosen["kind"]]],
@@ -98,7 +103,10 @@ def _statuses(seen: panels.Figures) -> tuple[str, ...]:
 
 
 def _series(seen: panels.Figures) -> list[dict[str, str]]:
-    return [{"status": status, "shape": words.badge(status).shape, "word": words.badge(status).word} for status in _statuses(seen)]
+    return [
+        {"status": status, "shape": words.badge(status).shape, "word": words.badge(status).word}
+        for status in _statuses(seen)
+    ]
 
 
 def _tail(workspace: Workspace, chosen: dict[str, str], seen: str = "") -> dict[str, Any]:
@@ -116,6 +124,10 @@ def _tail(workspace: Workspace, chosen: dict[str, str], seen: str = "") -> dict[
 
 def _stream(workspace: Workspace, chosen: dict[str, str]) -> dict[str, str]:
     # The decision tail also shows what became of its rows, so it listens to every kind; other tails to their own.
-    wanted = {key: chosen[key] for key in ("scope", "status", "kind") if chosen[key] and (key == "kind" or chosen["kind"] or key == "scope")}
+    wanted = {
+        key: chosen[key]
+        for key in ("scope", "status", "kind")
+        if chosen[key] and (key == "kind" or chosen["kind"] or key == "scope")
+    }
     query = {"workspace": workspace.name, **wanted, "after": listings.newest_seq(workspace)}
     return {"address": f"{reverse('live-events')}?{urlencode(query)}", "counts": chosen["kind"] or "recommendation"}

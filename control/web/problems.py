@@ -16,12 +16,19 @@ def _page(request: HttpRequest, status: int, title: str, say: str, art: str = "e
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(request, 400, "That request could not be read", "Go back and try again; if it happens twice, tell an administrator.")
+    return _page(
+        request,
+        400,
+        "That request could not be read",
+        "Go back and try again; if it happens twice, tell an administrator.",
+    )
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     say = str(exception) if exception and str(exception) else "Your role here does not include this."
-    return _page(request, 403, "This is not for your role", f"{say} An administrator of the workspace can change roles.", "gap")
+    return _page(
+        request, 403, "This is not for your role", f"{say} An administrator of the workspace can change roles.", "gap"
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -32,7 +32,9 @@ def _told(request: HttpRequest, workspace: Workspace, form: PublishForm) -> dict
     live, draft = revisions.live_document(workspace), registry.working_document(workspace)
     changes = diff(live, draft)
     problems, warnings = _checked(draft)
-    newest = Revision.objects.filter(workspace=workspace).order_by("-number").values_list("number", flat=True).first() or 0
+    newest = (
+        Revision.objects.filter(workspace=workspace).order_by("-number").values_list("number", flat=True).first() or 0
+    )
     return {
         "form": form,
         "blocks": diffing.blocks(changes),

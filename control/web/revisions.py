@@ -55,7 +55,11 @@ def _find(workspace: Workspace, number: int) -> Revision:
 
 
 def _base(workspace: Workspace, revision: Revision) -> dict[str, Any]:
-    base = Revision.objects.filter(workspace=workspace, number=revision.base_number).first() if revision.base_number else None
+    base = (
+        Revision.objects.filter(workspace=workspace, number=revision.base_number).first()
+        if revision.base_number
+        else None
+    )
     return thaw(base) if base else dict(EMPTY)
 
 

@@ -21,7 +21,9 @@ from control.web.context import THEME_COOKIE, THEMES
 from routing.models import Workspace
 
 # One text for an unknown name and for a wrong password: neither tells a guesser anything.
-NO_MATCH = "That name and password do not go together. After {limit} tries in a row, signing in waits for {minutes} minutes."
+NO_MATCH = (
+    "That name and password do not go together. After {limit} tries in a row, signing in waits for {minutes} minutes."
+)
 YEAR = 365 * 24 * 3600
 
 
@@ -43,7 +45,7 @@ def sign_in(request: HttpRequest) -> HttpResponseBase:
     name, password = request.POST.get("username", ""), request.POST.get("password", "")
     user = authenticate(request, username=name, password=password)
     if user is None:
-        return _page(request, next=request.POST.get("next", ""), username=name, problem=_no_match(), status=401)
+        return _page(request, next=request.POST.get("next", ""), username=name, problem=_no_match())
     login(request, user)
     return redirect(own_path(request, request.POST.get("next")))
 

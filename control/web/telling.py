@@ -25,7 +25,11 @@ class Then:
 
 def then(decision: Decision) -> Then:
     if decision.domain:
-        return Then(status=decision.domain, word=_DOMAIN[decision.domain]) if decision.domain in _DOMAIN else Then(word=decision.domain)
+        return (
+            Then(status=decision.domain, word=_DOMAIN[decision.domain])
+            if decision.domain in _DOMAIN
+            else Then(word=decision.domain)
+        )
     if decision.transport:
         return _TRANSPORT.get(decision.transport, Then(word=decision.transport))
     if decision.invoked:
@@ -65,7 +69,9 @@ def instead(decision: Decision) -> str:
     """What stands where a recommendation would, when there is none."""
     if decision.fallback_reason:
         return decision.fallback_reason
-    return {"no_match": "nothing fits", "queued": "waits for a worker", "running": "being decided"}.get(verdict(decision), "none")
+    return {"no_match": "nothing fits", "queued": "waits for a worker", "running": "being decided"}.get(
+        verdict(decision), "none"
+    )
 
 
 # --- the live tail --------------------------------------------------------------------------------------------------
@@ -183,7 +189,9 @@ def _recommended(decision: Decision, events: Sequence[Event]) -> Fact:
 def _invoked(decision: Decision, events: Sequence[Event]) -> Fact:
     event = next((event for event in events if event.kind == "invocation"), None)
     if event is None:
-        return Fact(title="No call reported", shape="unknown", known=False, note="the harness has not said that it called")
+        return Fact(
+            title="No call reported", shape="unknown", known=False, note="the harness has not said that it called"
+        )
     attempt = (event.data or {}).get("attempt")
     note = f"by {event.harness}" + (f", attempt {attempt}" if attempt else "")
     return Fact(title=f"Invoked{_as_advised(decision, event)}", shape="confident", known=True, at=event.at, note=note)
@@ -201,10 +209,16 @@ def _as_advised(decision: Decision, event: Event) -> str:
 def _returned(events: Sequence[Event]) -> Fact:
     event = _last(events, "transport_outcome")
     if event is None:
-        return Fact(title="No return reported", shape="unknown", known=False, note="whether the call came back is unknown")
+        return Fact(
+            title="No return reported", shape="unknown", known=False, note="whether the call came back is unknown"
+        )
     data = event.data or {}
     size = f", {_bytes(data['result_bytes'])}" if data.get("result_bytes") is not None else ""
-    took = f"{data['duration_ms']:,.0f} ms at the endpoint" if data.get("duration_ms") is not None else "duration not reported"
+    took = (
+        f"{data['duration_ms']:,.0f} ms at the endpoint"
+        if data.get("duration_ms") is not None
+        else "duration not reported"
+    )
     return _outcome("Returned", event, took + size)
 
 
@@ -217,11 +231,23 @@ def _achieved(events: Sequence[Event]) -> Fact:
 
 def _outcome(title: str, event: Event, note: str) -> Fact:
     shown = words.badge(event.status)
-    return Fact(title=f"{title}: {shown.word.lower()}", shape=shown.shape, known=event.status != "unknown", at=event.at, note=note)
+    return Fact(
+        title=f"{title}: {shown.word.lower()}",
+        shape=shown.shape,
+        known=event.status != "unknown",
+        at=event.at,
+        note=note,
+    )
 
 
 def _bytes(number: int) -> str:
-    return f"{number:,} B" if number < 1000 else f"{number / 1000:,.0f} kB" if number < 1_000_000 else f"{number / 1_000_000:,.1f} MB"
+    return (
+        f"{number:,} B"
+        if number < 1000
+        else f"{number / 1000:,.0f} kB"
+        if number < 1_000_000
+        else f"{number / 1_000_000:,.1f} MB"
+    )
 
 
 def _with_elapsed(fact: Fact, later: Sequence[Fact]) -> Fact:
@@ -247,8 +273,14 @@ class Scales:
 
 def scales(decision: Decision, stretch: figures.Stretch) -> Scales:
     limits = decision.thresholds or {}
-    rulers = _route_rulers(decision, limits, stretch) if "direct" in limits else _resolve_rulers(decision, limits, stretch)
-    gap = figures.gap_scale(stretch, decision.candidates, float(limits.get("min_gap") or 0)) if decision.type == "resolve" else None
+    rulers = (
+        _route_rulers(decision, limits, stretch) if "direct" in limits else _resolve_rulers(decision, limits, stretch)
+    )
+    gap = (
+        figures.gap_scale(stretch, decision.candidates, float(limits.get("min_gap") or 0))
+        if decision.type == "resolve"
+        else None
+    )
     each, lead = (70, 0) if stretch == figures.WIDE else (86, 12)
     gap_at = each * len(rulers) + lead
     height = gap_at + (92 if gap else 0)
@@ -265,7 +297,11 @@ def _resolve_rulers(decision: Decision, limits: Mapping[str, Any], stretch: figu
     drawn = []
     if decision.match_probability is not None and limits.get("match_at") is not None:
         zones = (("no_match", "no match"), ("confident", "goes on"))
-        drawn.append(figures.ruler(stretch, "A tool fits", "else no match", decision.match_probability, [float(limits["match_at"])], zones))
+        drawn.append(
+            figures.ruler(
+                stretch, "A tool fits", "else no match", decision.match_probability, [float(limits["match_at"])], zones
+            )
+        )
     if decision.probability is not None and limits.get("confident_at") is not None:
         zones = (("ambiguous", "ambiguous"), ("confident", "confident"))
         bound = [float(limits["confident_at"])]

@@ -26,7 +26,11 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
     ("clear_margin", GOOD, "It leads the next candidate clearly."),
     ("no_lexical_overlap", WARN, "No word of the request occurs in any tool of this scope."),
     ("query_too_generic", WARN, "The request holds no word that tells one tool from another."),
-    ("best_candidate_unavailable", WARN, "A better candidate exists, but its endpoint was switched off or could not be reached."),
+    (
+        "best_candidate_unavailable",
+        WARN,
+        "A better candidate exists, but its endpoint was switched off or could not be reached.",
+    ),
     ("not_a_request", NOTE, "The text reads like conversation and asks for nothing to be done."),
     ("functional_twins", WARN, "Two tools do the same thing; either may serve."),
     ("effect_guard", WARN, "The candidate changes or erases something, and the request does not clearly ask for that."),
@@ -40,7 +44,11 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
     ("no_matching_category", WARN, "None of the offered categories fits the request."),
     ("low_confidence", WARN, "Confidence stayed below the fallback threshold, so the planner chooses."),
     ("low_category_confidence", WARN, "Confidence in the category stayed below the fallback threshold."),
-    ("planner_confirmation", NOTE, "Confidence lies between the two thresholds, so the planner is asked to confirm the proposal."),
+    (
+        "planner_confirmation",
+        NOTE,
+        "Confidence lies between the two thresholds, so the planner is asked to confirm the proposal.",
+    ),
     ("provider_error", WARN, "The decision provider did not answer, so the planner chooses."),
     ("router_error", WARN, "The decision provider's answer could not be used, so the planner chooses."),
     ("max_route_steps", WARN, "The session has used all of its routing steps."),
@@ -49,7 +57,9 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
     ("mcts_no_tools", WARN, "The first state offers no tool, so there is nothing to look ahead to."),
     ("mcts_no_evidence", WARN, "The ledger holds too little evidence to look ahead."),
 )
-REASONS: dict[str, Reason] = {code: Reason(code=code, tone=tone, sentence=sentence) for code, tone, sentence in _REASONS}
+REASONS: dict[str, Reason] = {
+    code: Reason(code=code, tone=tone, sentence=sentence) for code, tone, sentence in _REASONS
+}
 
 
 def reason(code: str) -> Reason:
@@ -154,7 +164,13 @@ SOURCE_WORDS = {
     "session": "the session's limits",
     "none": "no provider",
 }
-TYPE_WORDS = {"resolve": "resolve", "route": "route", "search": "look-ahead search", "advice": "advice", "select": "selection"}
+TYPE_WORDS = {
+    "resolve": "resolve",
+    "route": "route",
+    "search": "look-ahead search",
+    "advice": "advice",
+    "select": "selection",
+}
 KIND_CHOICES = (
     ("", "Decisions"),
     ("invocation", "Invocations"),

@@ -20,6 +20,11 @@ def one_line(text: str) -> str:
     return _SPACE.sub(" ", text[:LONGEST]).strip()
 
 
+def _read(query: QueryDict) -> str:
+    """The mark of what the person has seen: of the page, or of the other side of a conflict that they decided."""
+    return (query.get("keep") or query.get("read", ""))[:64]
+
+
 @dataclass(slots=True, kw_only=True)
 class ListForm:
     """Several short texts in an order: hints of an endpoint or of one of its tools."""
@@ -41,7 +46,7 @@ class ListForm:
 
     @classmethod
     def posted(cls, query: QueryDict) -> ListForm:
-        form = cls(values=[one_line(text) for text in query.getlist("hint")[:MOST]], read=query.get("read", "")[:64])
+        form = cls(values=[one_line(text) for text in query.getlist("hint")[:MOST]], read=_read(query))
         form._act(query.get("do", ""))
         form.remark()
         return form
@@ -116,7 +121,7 @@ class TextForm:
 
     @classmethod
     def posted(cls, query: QueryDict) -> TextForm:
-        return cls(value=query.get("value", "")[:65536].replace("\r\n", "\n").strip(), read=query.get("read", "")[:64])
+        return cls(value=query.get("value", "")[:65536].replace("\r\n", "\n").strip(), read=_read(query))
 
     def refuse(self, details: Sequence[Mapping[str, Any]]) -> None:
         self.problem = " ".join(sentence("It", detail) for detail in details)
