@@ -10,23 +10,68 @@ The tour, in the order of a request:
     scoring     rank the tools in sight
     policy      judge the ranking: confident, ambiguous, no_match
     recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons)
+    router      what a provider chose, judged by the decision table (`models` holds the values, `config` the bounds)
+    expectations  what a document expects of itself, asked
+
+Errors are in `errors`; `policies` is the table of every setting, `canonical` the one spelling that digests are made of.
 """
 
 from routing.engine.activity import assemble
 from routing.engine.catalog import Catalog, load_registry
-from routing.engine.errors import RegistryError
+from routing.engine.config import RoutingConfig
+from routing.engine.errors import (
+    InvalidProviderResponse,
+    PolicyDeniedError,
+    ProviderError,
+    ProviderTimeoutError,
+    RegistryError,
+    RouterConfigurationError,
+    RouterError,
+    RoutingLoopError,
+    UnknownToolError,
+)
+from routing.engine.models import (
+    ActionSummary,
+    ChoiceDecision,
+    DecisionProvider,
+    HarnessState,
+    RiskLevel,
+    RouteDecision,
+    RoutingMode,
+    ToolDescriptor,
+)
 from routing.engine.recommend import Ranked, Resolution, describe_tool, rank, resolve, resolve_detailed, search_tools
+from routing.engine.router import judge_choice, validate_tools
 
 __all__ = [
+    "ActionSummary",
     "Catalog",
+    "ChoiceDecision",
+    "DecisionProvider",
+    "HarnessState",
+    "InvalidProviderResponse",
+    "PolicyDeniedError",
+    "ProviderError",
+    "ProviderTimeoutError",
     "Ranked",
     "RegistryError",
     "Resolution",
+    "RiskLevel",
+    "RouteDecision",
+    "RouterConfigurationError",
+    "RouterError",
+    "RoutingConfig",
+    "RoutingLoopError",
+    "RoutingMode",
+    "ToolDescriptor",
+    "UnknownToolError",
     "assemble",
     "describe_tool",
+    "judge_choice",
     "load_registry",
     "rank",
     "resolve",
     "resolve_detailed",
     "search_tools",
+    "validate_tools",
 ]

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from routing.engine.catalog import Catalog
 from routing.engine.models import FALLBACK, ChoiceDecision, HarnessState, ToolDescriptor
 from routing.engine.policies import effective
-from routing.engine.policy import NO_MATCH, Lineup, Thresholds, Verdict, judge, shares
+from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.query import read_request
 from routing.engine.registry import Endpoint, Registry, Tool
-from routing.engine.scoring import Ranking, rank_view
+from routing.engine.scoring import Lineup, Ranking, rank_view
 
 MAX_QUERY_BYTES = 2048
 _NOWHERE = "·"  # the endpoint of tools that a caller brings: a name without words, so that it matches nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -53,7 +53,7 @@ def import_registry(
 
 
 def _propose(workspace: Workspace, document: Mapping[str, Any], *, message: str, by: Actor) -> Detail:
-    newest = workspace.revisions.order_by("-number").values_list("number", flat=True).first() or 0  # type: ignore[attr-defined]
+    newest = workspace.revisions.order_by("-number").values_list("number", flat=True).first() or 0
     registry.replace_working_copy(workspace, document, by=by)
     revision = revisions.propose(workspace, document, message=message, by=by)
     state = str(revision.state) if revision.number > newest else UNCHANGED
@@ -75,7 +75,7 @@ def _entries(found: Import, merged: Merged) -> list[Detail]:
     return entries
 
 
-def _answer(found: Import, entries: list[Detail], warnings: list[Mapping[str, Any]]) -> Detail:
+def _answer(found: Import, entries: list[Detail], warnings: Iterable[Mapping[str, Any]]) -> Detail:
     told = list(found.warnings)
     known = {warning["message"] for warning in told}
     told += [dict(warning) for warning in warnings if warning["message"] not in known]
@@ -90,10 +90,10 @@ def _answer(found: Import, entries: list[Detail], warnings: list[Mapping[str, An
     }
 
 
-def _refused(found: Import, entries: list[Detail], problems: list[Detail], filename: str | None) -> Detail:
+def _refused(found: Import, entries: list[Detail], problems: Iterable[Mapping[str, Any]], filename: str | None) -> Detail:
     """Every problem stands with its entry; those of no entry stand with the file."""
     placed = [problem for entry in entries for problem in entry["problems"]]
-    others = [problem for problem in problems if problem not in placed]
+    others = [dict(problem) for problem in problems if problem not in placed]
     refused = [{**entry, "action": "refused" if entry["problems"] else "skipped"} for entry in entries]
     if others:
         refused.insert(0, {"kind": "document", "name": filename or "", "action": "refused", "problems": others})

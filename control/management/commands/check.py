@@ -33,7 +33,7 @@ class Command(ProjectCheck):
                 action.metavar = "FILE"
                 action.help = "registry document (YAML, TOML or JSON; - for standard input)"
 
-    def handle(self, *labels: str, **options: Any) -> None:
+    def handle(self, *labels: Any, **options: Any) -> None:
         if len(labels) != 1:
             super().handle(*labels, **options)
             return
