@@ -13,6 +13,7 @@ import pytest
 import yaml
 from django.core.management import get_commands, load_command_class
 
+from control import processes
 from control.environment import Environment
 from routing.engine import load_registry, resolve
 from routing.engine.validation import parse_document
@@ -94,3 +95,10 @@ def test_the_settings_page_has_one_row_for_each_setting_with_its_default_and_mea
 def _row(field: Any) -> str:
     default = "0" if field.default is False else str(field.default).replace(f"{ROOT}/", "")
     return f"`{default}` | {field.description}" if default else f" | {field.description}"
+
+
+def test_the_deployment_page_shows_the_commands_that_up_runs() -> None:
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    parts = [processes.web(), processes.decide_worker(), processes.search_worker(), processes.ledger_worker()]
+
+    assert [shown for part in [*parts, processes.scheduler()] if (shown := f"`{' '.join(part)}`") not in text] == []
