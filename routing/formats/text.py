@@ -22,7 +22,8 @@ MAX_NODES = 1_000_000
 
 # The first line that is no comment: a table of TOML or a setting; an object of JSON (YAML's flow style has bare keys).
 _TOML_START = re.compile(
-    r"(?:\s*(?:#[^\n]*)?\n)*\s*(?:\[{1,2}\s*[A-Za-z_\"'][^\],\n]*\]{1,2}\s*(?:#[^\n]*)?(?:\n|\Z)|[A-Za-z0-9_.\"-]+\s*=[^=])"
+    r"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*"
+    r"(?:\[{1,2}[ \t]*[A-Za-z_\"'][^\],\n]*\]{1,2}[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)|[A-Za-z0-9_.\"-]+[ \t]*=[^=])"
 )
 _JSON_START = re.compile(r"\s*(?:\{\s*[\"}]|\[)")
 

@@ -314,20 +314,26 @@ def json_value(value: object, path: str, problems: Problems, depth: int = 0) -> 
         return value
     if isinstance(value, str):
         return text(value, path, problems)
-    if isinstance(value, int):
-        if -(2**63) <= value < 2**64:
-            return value
-        problems.add(path, "this whole number does not fit 64 bits")
-    elif isinstance(value, float):
-        if math.isfinite(value):
-            return value
-        problems.add(path, "must be a finite number", value=value)
-    elif isinstance(value, (Mapping, list, tuple)):
+    if isinstance(value, (int, float)):
+        return _json_number(value, path, problems)
+    if isinstance(value, (Mapping, list, tuple)):
         if depth < MAX_DEPTH:
             return _json_container(value, path, problems, depth + 1)
         problems.add(path, f"is nested more than {MAX_DEPTH} levels deep")
     else:
         problems.add(path, f"must be a JSON value, not {kind_of(value)}")
+    return None
+
+
+def _json_number(value: int | float, path: str, problems: Problems) -> int | float | None:
+    """The one spelling of a number, which survives stores that write 1e16 as a whole number or 1 as 1.0."""
+    try:
+        if math.isfinite(value):
+            whole = int(value) == value and -(2**63) <= value < 2**64
+            return int(value) if whole else float(value)
+    except OverflowError:
+        pass
+    problems.add(path, "must be a finite number that fits 64 bits", value=value)
     return None
 
 

@@ -87,7 +87,7 @@ class _Check:
             if wire is None:
                 self.problems.warn(child(path, key), "meets no tool of this endpoint")
             elif wire in met:
-                self.problems.add(child(path, key), f"means the same tool as {met[wire]}")
+                self.problems.warn(child(path, key), f"means the same tool as {met[wire]}: both lists count")
             else:
                 met[wire] = key
 
