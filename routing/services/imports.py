@@ -90,7 +90,9 @@ def _answer(found: Import, entries: list[Detail], warnings: Iterable[Mapping[str
     }
 
 
-def _refused(found: Import, entries: list[Detail], problems: Iterable[Mapping[str, Any]], filename: str | None) -> Detail:
+def _refused(
+    found: Import, entries: list[Detail], problems: Iterable[Mapping[str, Any]], filename: str | None
+) -> Detail:
     """Every problem stands with its entry; those of no entry stand with the file."""
     placed = [problem for entry in entries for problem in entry["problems"]]
     others = [dict(problem) for problem in problems if problem not in placed]
