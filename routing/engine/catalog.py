@@ -162,7 +162,7 @@ def _known_offline(registry: Registry, offline: Iterable[str]) -> frozenset[str]
 def _parts(registry: Registry, previous: Catalog | None) -> list[Part]:
     kept = {part.endpoint.name: part for part in previous.index.parts} if previous else {}
     parts = []
-    for endpoint in registry.endpoints:
+    for endpoint in sorted(registry.endpoints, key=lambda one: one.name):  # the document's order says nothing
         part = kept.get(endpoint.name)
         parts.append(part if part is not None and part.endpoint == endpoint else compile_endpoint(endpoint))
     return parts

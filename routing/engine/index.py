@@ -94,66 +94,94 @@ class Part:
     spelled: Mapping[str, tuple[str, tuple[int, ...]]]  # written word -> its term and the tools that hold it
 
 
+@dataclass(slots=True)
+class _Writer:
+    """The postings of one endpoint while they are being written."""
+
+    spelled: dict[str, tuple[str, set[int]]]
+    ids: dict[str, int]
+    rows: list[tuple[int, int, list[float]]]
+
+    def add(self, place: int, weighed: Mapping[int, Mapping[str, float]]) -> None:
+        """One tool: term -> weight of each of its fields."""
+        found: dict[str, list[float]] = {}
+        for column, weights in weighed.items():
+            for term, weight in weights.items():
+                found.setdefault(term, [0.0] * len(FIELDS))[column] = weight
+        self.rows.extend((self.ids.setdefault(term, len(self.ids)), place, weights) for term, weights in found.items())
+
+    def weigh(self, field: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
+        """Term -> its length-normalised, capped and weighted frequency in one field of these tools."""
+        counts: dict[str, float] = {}
+        length = 0.0
+        for text, factor in texts:
+            for word, term in terms(text[:TEXT_LIMIT]):
+                if word in ENGLISH and field != "tool":
+                    continue
+                counts[term] = counts.get(term, 0.0) + factor
+                length += factor
+                self.spelled.setdefault(word, (term, set()))[1].update(places)
+        rule = FIELDS[FIELD_NAMES.index(field)]
+        norm = 1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
+        return {term: rule.weight * min(count, REPEATS) / norm for term, count in counts.items()}
+
+
 def compile_endpoint(endpoint: Endpoint) -> Part:
     names = EndpointNames(endpoint.name, [tool.name for tool in endpoint.tools])
-    hints: dict[str, list[str]] = {}
-    for key, texts in endpoint.tool_use_when.items():
-        if (wire := names.wire_of_key(key)) is not None:
-            hints.setdefault(wire, []).extend(texts)
-    spelled: dict[str, tuple[str, set[int]]] = {}
-    shared = {
-        5: _weigh(5, [(endpoint.name, 1.0), (endpoint.title or "", 1.0)], spelled, range(len(endpoint.tools))),
-        6: _weigh(6, [(tag, 1.0) for tag in endpoint.tags], spelled, range(len(endpoint.tools))),
-        7: _weigh(7, [(hint, 1.0) for hint in endpoint.use_when], spelled, range(len(endpoint.tools))),
-        8: _weigh(8, [(endpoint.description, 1.0)], spelled, range(len(endpoint.tools))),
-    }
-    docs, rows, ids = [], [], {}
-    for position, tool in enumerate(endpoint.tools):
-        doc = _document(endpoint, tool, names, tuple(hints.get(tool.name, ())))
-        docs.append(doc)
-        texts = {
-            0: [(" ".join(doc.name_words), 1.0), (" ".join(_written_as_one(doc)), 0.5)],
-            1: [(doc.title, 1.0)],
-            2: [(tool.description, 1.0)],
-            3: list(_parameters(tool.input_schema)),
-            4: [(hint, 1.0) for hint in doc.hints],
-        }
-        own = {field: _weigh(field, given, spelled, (position,)) for field, given in texts.items()}
-        found: dict[str, list[float]] = {}
-        for field, weighed in {**own, **shared}.items():
-            for term, weight in weighed.items():
-                found.setdefault(term, [0.0] * len(FIELDS))[field] = weight
-        rows.extend((ids.setdefault(term, len(ids)), position, weights) for term, weights in found.items())
+    hints = _hints(endpoint, names)
+    docs = tuple(
+        _document(endpoint, tool, names, tuple(hints.get(tool.name, ())))
+        for tool in sorted(endpoint.tools, key=lambda one: one.name)
+    )
+    writer = _Writer({}, {}, [])
+    shared = _weighed(writer, _shared_texts(endpoint), range(len(docs)))
+    for place, doc in enumerate(docs):
+        writer.add(place, _weighed(writer, _own_texts(doc), (place,)) | shared)
+    rows = writer.rows
     return Part(
         endpoint=endpoint,
-        docs=tuple(docs),
-        vocabulary=tuple(ids),
+        docs=docs,
+        vocabulary=tuple(writer.ids),
         terms=np.fromiter((row[0] for row in rows), np.int32, len(rows)),
         tools=np.fromiter((row[1] for row in rows), np.int32, len(rows)),
         weights=np.array([row[2] for row in rows], np.float32).reshape(len(rows), len(FIELDS)),
-        spelled={word: (term, tuple(sorted(tools))) for word, (term, tools) in spelled.items()},
+        spelled={word: (term, tuple(sorted(places))) for word, (term, places) in writer.spelled.items()},
     )
 
 
-def _weigh(
-    field: int,
-    texts: Sequence[tuple[str, float]],
-    spelled: dict[str, tuple[str, set[int]]],
-    tools: Sequence[int],
-) -> dict[str, float]:
-    """Term -> its length-normalised, capped and weighted frequency in one field."""
-    counts: dict[str, float] = {}
-    length = 0.0
-    for text, factor in texts:
-        for word, term in terms(text[:TEXT_LIMIT]):
-            if word in ENGLISH and field != NAME:
-                continue
-            counts[term] = counts.get(term, 0.0) + factor
-            length += factor
-            spelled.setdefault(word, (term, set()))[1].update(tools)
-    rule = FIELDS[field]
-    norm = 1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
-    return {term: rule.weight * min(count, REPEATS) / norm for term, count in counts.items()}
+Texts = Mapping[str, Sequence[tuple[str, float]]]  # field -> texts, each with the share at which its words count
+
+
+def _weighed(writer: _Writer, texts: Texts, places: Sequence[int]) -> dict[int, dict[str, float]]:
+    return {FIELD_NAMES.index(field): writer.weigh(field, given, places) for field, given in texts.items()}
+
+
+def _shared_texts(endpoint: Endpoint) -> Texts:
+    return {
+        "endpoint": [(endpoint.name, 1.0), (endpoint.title or "", 1.0)],
+        "tags": [(tag, 1.0) for tag in endpoint.tags],
+        "use_when": [(hint, 1.0) for hint in endpoint.use_when],
+        "endpoint_description": [(endpoint.description, 1.0)],
+    }
+
+
+def _own_texts(doc: ToolDoc) -> Texts:
+    return {
+        "tool": [(" ".join(doc.name_words), 1.0), (" ".join(_written_as_one(doc)), 0.5)],
+        "title": [(doc.title, 1.0)],
+        "description": [(doc.tool.description, 1.0)],
+        "parameters": list(_parameters(doc.tool.input_schema)),
+        "tool_use_when": [(hint, 1.0) for hint in doc.hints],
+    }
+
+
+def _hints(endpoint: Endpoint, names: EndpointNames) -> dict[str, list[str]]:
+    """Wire name -> its hints, by whichever spelling they are keyed."""
+    found: dict[str, list[str]] = {}
+    for key, texts in endpoint.tool_use_when.items():
+        if (wire := names.wire_of_key(key)) is not None:
+            found.setdefault(wire, []).extend(texts)
+    return found
 
 
 def _parameters(schema: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, float]]:
@@ -279,7 +307,7 @@ class Index:
         pairs = [
             (place, self.term_ids[term])
             for place, doc in enumerate(self.docs)
-            for term in doc.name_terms
+            for term in sorted(doc.name_terms)
             if term in self.term_ids
         ]
         columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
@@ -307,7 +335,7 @@ class Index:
         pairs = [
             (number, self.term_ids[term])
             for number, terms in enumerate(hints)
-            for term in terms
+            for term in sorted(terms)
             if term in self.term_ids
         ]
         columns = np.array(pairs, np.intp).reshape(len(pairs), 2)

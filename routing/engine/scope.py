@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from routing.engine.index import Floats, Index
+from routing.engine.index import Index
 from routing.engine.naming import EndpointNames, split_name
 from routing.engine.registry import Registry, Scope
 
 GROUP = "group:"
 Pair = tuple[str, str]
+Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 # Tools that are imagined beside those in sight: among three tools a word of one of them is no commonplace.
@@ -60,7 +61,7 @@ class Names:
 
 def rules(scope: Scope, groups: Mapping[str, tuple[str, ...]], names: Names) -> Rules:
     denied_tools, denied_endpoints = set(), set()
-    for name in _opened(scope.deny, groups):
+    for name in scope.deny:
         pair = names.pair(name)
         if pair is None:
             denied_endpoints.add(name)
@@ -98,9 +99,11 @@ class View:
         self.idf = self._rarity(frequency)
         self.rarest = float(np.log1p((self.size + IMAGINED) / 1.5))
         docs, terms = index.name_postings
-        self.name_mass: Floats = np.maximum(np.bincount(docs, weights=self.idf[terms], minlength=len(index.docs)), 1e-9)
+        self.name_mass: Numbers = np.maximum(
+            np.bincount(docs, weights=self.idf[terms], minlength=len(index.docs)), 1e-9
+        )
         hints, terms = index.hint_postings
-        self.hint_mass: Floats = np.maximum(
+        self.hint_mass: Numbers = np.maximum(
             np.bincount(hints, weights=self.idf[terms], minlength=len(index.hint_docs)), 1e-9
         )
 

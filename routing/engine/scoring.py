@@ -173,7 +173,8 @@ class Scorer:
         best, quality, spots = np.zeros(size), np.zeros(size), np.full(size, -1, np.intp)
         for one in found:
             spot = index.postings(one.term)
-            tools, won = index.tools[spot], one.quality * worth * saturated(self._support(term, spot))
+            tools = index.tools[spot]
+            won: Array = one.quality * worth * saturated(self._support(term, spot))
             # A word that is only half meant names a tool only by half.
             self.named[one.term] = max(self.named[one.term], one.quality * term.meant)
             meets: float | Array = one.quality
@@ -182,7 +183,7 @@ class Scorer:
             if len(found) == 1:
                 best[tools], quality[tools], spots[tools] = won, meets, np.arange(spot.start, spot.stop)
                 break
-            better = won > best[tools]
+            better = np.flatnonzero(won > best[tools])
             winners = tools[better]
             best[winners], spots[winners] = won[better], np.arange(spot.start, spot.stop)[better]
             quality[tools] = np.maximum(quality[tools], meets)
@@ -202,7 +203,8 @@ class Scorer:
     def _support(self, term: QueryTerm, spot: slice) -> Array:
         """Weighted frequency in all fields. What to do is said by a tool; its endpoint's word for it counts by half."""
         index = self.view.index
-        return index.total[spot] - (1 - SHARED_ACTION) * index.shared[spot] if term.head else index.total[spot]
+        total: Array = index.total[spot]
+        return total - (1 - SHARED_ACTION) * index.shared[spot] if term.head else total
 
     def _adjust(self) -> None:
         """What the terms won together becomes a score: coverage, names, hints, and what is forbidden or unasked."""
@@ -218,7 +220,9 @@ class Scorer:
         if self.request.phrase in index.by_phrase:
             self._share("exact_name", index.by_phrase[self.request.phrase], PHRASE_SHARE)
         if self.forbidden:
-            places = [place for place in np.flatnonzero(self.matches) if self.forbidden & index.docs[place].name_terms]
+            places = [
+                int(place) for place in np.flatnonzero(self.matches) if self.forbidden & index.docs[place].name_terms
+            ]
             self._share("negated_action", places, -NEGATED_SHARE)
         for effect in GUARDED if self.guard else ():
             if not self._asks_for(effect):

@@ -62,7 +62,9 @@ def within_bytes(matches: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]
     kept: list[dict[str, Any]] = []
     size = 0
     for one in matches:
-        size += len(json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode()) + (1 if kept else 0)
+        size += len(json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")) + (
+            1 if kept else 0
+        )
         if kept and size > ALL_MATCHES_BYTES:
             return kept, True
         kept.append(one)
@@ -93,7 +95,7 @@ def _field_names(names: Sequence[str]) -> tuple[list[str], bool]:
     kept: list[str] = []
     size, cut = 0, False
     for name in names:
-        length = len(name.encode())
+        length = len(name.encode(errors="replace"))
         if not name or length > FIELD_NAME_BYTES or len(kept) == MOST_FIELDS or size + length > FIELD_NAMES_BYTES:
             cut = True
             continue
@@ -107,7 +109,7 @@ def _bounded(items: Sequence[str], most: int, most_bytes: int) -> tuple[list[str
     size, cut = 0, len(items) > most
     for item in items[:most]:
         text, shortened = clip(item, ITEM_BYTES)
-        size += len(text.encode())
+        size += len(text.encode(errors="replace"))
         if size > most_bytes:
             return kept, True
         cut = cut or shortened

@@ -29,7 +29,7 @@ _PART = re.compile(
     rf"[{_UNSPACED}]+"
     r"|[A-Z]{2,}s(?![a-z])"  # URLs, PDFs: a plural, not two words
     r"|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
-    rf"|[^\WA-Za-z0-9_{_UNSPACED}]+|[{_MARKS}]+"
+    rf"|(?:[^\WA-Za-z0-9_{_UNSPACED}]|[{_MARKS}])+"
 )
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _KANA_ONLY = re.compile("[\u3040-\u309f]+")
@@ -124,7 +124,7 @@ def spanish_stem(word: str) -> str:
 def clip(text: str, limit: int) -> tuple[str, bool]:
     """White space collapsed and at most `limit` bytes, with an ellipsis when something was cut."""
     text = " ".join(text.split())
-    raw = text.encode()
+    raw = text.encode(errors="replace")
     if len(raw) <= limit:
         return text, False
     return raw[: limit - 3].decode(errors="ignore") + "…", True
