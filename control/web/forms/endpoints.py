@@ -36,7 +36,7 @@ class ListForm:
     general: list[str] = field(default_factory=list)
     focus: int | None = None
     saved: bool = False
-    moved: bool = False
+    acted: bool = False  # a button was pressed, rather than a field left
 
     @classmethod
     def of(cls, values: Iterable[str], read: str) -> ListForm:
@@ -47,6 +47,7 @@ class ListForm:
     @classmethod
     def posted(cls, query: QueryDict) -> ListForm:
         form = cls(values=[one_line(text) for text in query.getlist("hint")[:MOST]], read=_read(query))
+        form.acted = "do" in query
         form._act(query.get("do", ""))
         form.remark()
         return form
@@ -66,7 +67,7 @@ class ListForm:
         other = place + {"up": -1, "down": 1}.get(verb, 0)
         if other != place and 0 <= other < len(self.values):
             self.values[place], self.values[other] = self.values[other], self.values[place]
-            self.focus, self.moved = other, True
+            self.focus = other
 
     def remark(self) -> None:
         """Advice that blocks nothing."""
@@ -89,7 +90,8 @@ class ListForm:
                 self.problems[kept[int(place[1])]] = sentence("This hint", detail)
             else:
                 self.general.append(sentence("The list", detail))
-        self.focus = min(self.problems, default=self.focus)
+        if self.acted:  # whoever went on to another field is not called back
+            self.focus = min(self.problems, default=self.focus)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
