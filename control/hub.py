@@ -50,22 +50,25 @@ class Hub:
         self._task: asyncio.Task[None] | None = None
         self._subscriptions: set[Subscription] = set()
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._stopping = False
         self.connected = False
 
     def start(self) -> None:
+        """Listen from now on, in the running loop. A hub that was not started is silent, and whoever waits looks again."""
+        self._stopping = False
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._listen())
 
     async def stop(self) -> None:
+        self._stopping = True
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            # The client may turn a cancellation into a timeout of its own: the flag ends the loop all the same.
+            await asyncio.wait([self._task], timeout=2)
         self._task = None
 
     @contextlib.contextmanager
     def subscribe(self) -> Iterator[Subscription]:
-        self.start()
         subscription = Subscription()
         self._subscriptions.add(subscription)
         try:
@@ -76,7 +79,6 @@ class Hub:
     @contextlib.contextmanager
     def expect(self, decision_id: str) -> Iterator[asyncio.Event]:
         """An event that is set when the decision is announced as final; take it before handing the work over."""
-        self.start()
         event = asyncio.Event()
         self._waiting[decision_id].add(event)
         try:
@@ -87,7 +89,7 @@ class Hub:
                 del self._waiting[decision_id]
 
     async def _listen(self) -> None:
-        while True:
+        while not self._stopping:
             try:
                 await self._listen_once()
             except (redis.RedisError, OSError) as error:
@@ -104,8 +106,8 @@ class Hub:
             async with client.pubsub() as pubsub:
                 await pubsub.subscribe(LIVE_CHANNEL)
                 self.connected = True
-                while True:
-                    message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=5)
+                while not self._stopping:
+                    message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=1)
                     if message is not None:
                         self._deliver(orjson.loads(message["data"]))
         finally:

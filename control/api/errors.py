@@ -98,6 +98,8 @@ def unauthenticated(request: HttpRequest) -> HttpResponse:
 
 
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    if isinstance(error.__cause__, RoutingError):  # the library wraps what the parser of bodies raises
+        return problem(request, error.__cause__.code, error.__cause__.message, _details(error.__cause__.details))
     code = next((code for code, status in STATUS.items() if status == error.status_code), "invalid_request")
     return problem(request, code, str(error))
 

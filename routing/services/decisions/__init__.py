@@ -4,7 +4,7 @@ from routing.services.decisions.caller import Caller
 from routing.services.decisions.queue import enqueue, on_enqueue, request
 from routing.services.decisions.resolve import browse, describe, judge, resolve, resolve_lane
 from routing.services.decisions.route import RouteRequest, request_route
-from routing.services.decisions.run import run
+from routing.services.decisions.running import run
 from routing.services.decisions.sweep import sweep
 
 __all__ = [

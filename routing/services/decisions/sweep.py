@@ -13,7 +13,7 @@ from routing.choices import DecisionState
 from routing.models import Decision, PendingEvent, Workspace
 from routing.services import ledger
 from routing.services.decisions.queue import enqueue
-from routing.services.decisions.run import announce_final
+from routing.services.decisions.running import announce_final
 
 logger = logging.getLogger(__name__)
 FIRST_RETRY_S = 4

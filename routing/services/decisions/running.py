@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from routing import bus
@@ -36,7 +36,7 @@ DECIDERS: Mapping[str, Callable[[Decision, Mapping[str, Any]], Result]] = {
 
 def run(decision_id: UUID) -> None:
     """Decide, unless somebody else holds or has made this decision."""
-    row = _claim(decision_id)
+    row = claim(decision_id)
     if row is None:
         return
     try:
@@ -44,6 +44,8 @@ def run(decision_id: UUID) -> None:
         result = DECIDERS[row.type](row, content)
     except Unsealable:
         fail(row, "the request can no longer be read: its encryption key is gone")
+    except DatabaseError:
+        raise  # the claim ends by itself and the sweep queues the decision again
     except Exception as error:
         # The message of an unforeseen error may quote what was asked, so only its kind and place are logged.
         logger.error("decision %s failed: %s at %s", row.pk, type(error).__name__, _place(error))
@@ -57,10 +59,11 @@ def _place(error: Exception) -> str:
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
 
 
-def _claim(decision_id: UUID) -> Decision | None:
-    claim = uuid4()
+def claim(decision_id: UUID) -> Decision | None:
+    """Take a queued decision for this worker, for a while; None when it is not there to be taken."""
+    mark = uuid4()
     taken = Decision.objects.filter(pk=decision_id, state=DecisionState.QUEUED).update(
-        state=DecisionState.RUNNING, claim=claim, claimed_until=timezone.now() + CLAIM_LASTS
+        state=DecisionState.RUNNING, claim=mark, claimed_until=timezone.now() + CLAIM_LASTS
     )
     return Decision.objects.get(pk=decision_id) if taken else None
 

@@ -1,0 +1,58 @@
+"""The cast of the API's tests: a published workspace, a key that may do all, and callers that may not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from control.access import RIGHTS
+from control.keys import create_key
+from routing.models import Workspace
+from routing.services import registry, revisions
+from tests.routing.conftest import DOCUMENT, EDITOR
+
+
+@dataclass
+class Api:
+    """A harness at the API: its key, and calls that return status and body."""
+
+    key: str | None
+    client: Client
+
+    def _headers(self) -> dict[str, str]:
+        return {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+
+    def get(self, path: str, **query: Any) -> tuple[int, Any]:
+        response = self.client.get(f"/api/v1{path}", query, headers=self._headers())
+        return response.status_code, response.json()
+
+    def post(self, path: str, body: Any, content_type: str = "application/json") -> tuple[int, Any]:
+        data = body if isinstance(body, str | bytes) else json.dumps(body)
+        response = self.client.post(f"/api/v1{path}", data, content_type=content_type, headers=self._headers())
+        return response.status_code, response.json()
+
+
+@pytest.fixture
+def workspace(db) -> Workspace:
+    workspace = registry.create_workspace("acme", by=EDITOR)
+    registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
+    revisions.publish(workspace, message="Two endpoints", by=EDITOR)
+    return workspace
+
+
+@pytest.fixture
+def make_api(workspace):
+    def make(scope: str = "default", rights: tuple[str, ...] = RIGHTS, **more: Any) -> Api:
+        _, key = create_key(workspace, scope, rights=rights, by=EDITOR, **more)
+        return Api(key, Client())
+
+    return make
+
+
+@pytest.fixture
+def api(make_api) -> Api:
+    return make_api(name="a-harness")

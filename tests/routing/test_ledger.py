@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from routing.events import GENESIS
+from routing.models import ChainHead, Decision, Event, Minute, PendingEvent
+from routing.services import decisions, ledger
+from routing.services.ledger import Report
+
+
+def report(id_: str, **facts) -> Report:
+    return Report(**{"id": id_, "kind": "invocation", "target": "hitspec__fetch", "status": "started", **facts})
+
+
+@pytest.fixture
+def chain(published):
+    """Five events in the chain of a workspace."""
+    ledger.accept(published.pk, "default", "a-harness", [report(f"e{n}") for n in range(5)])
+    ledger.write(published.pk)
+    return published
+
+
+def test_numbers_have_no_gap_and_every_row_follows_the_one_before(chain):
+    rows = list(Event.objects.filter(workspace=chain).order_by("seq"))
+
+    assert [row.seq for row in rows] == [1, 2, 3, 4, 5]
+    assert [row.prev_hash for row in rows] == [GENESIS, *(row.hash for row in rows[:-1])]
+    assert ledger.verify(chain).as_dict() == {
+        "workspace": "acme",
+        "from": 1,
+        "to": 5,
+        "checked": 5,
+        "ok": True,
+        "first_bad": None,
+        "reason": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("target", "notes__delete_note"),
+        ("status", "ok"),
+        ("harness", "somebody"),
+        ("data", {"attempt": 2}),
+        ("reason_codes", ["x"]),
+        ("event_id", "other"),
+        ("kind", "domain_outcome"),
+    ],
+)
+def test_a_changed_row_is_found_by_its_own_number(chain, column, value):
+    Event.objects.filter(workspace=chain, seq=3).update(**{column: value})
+
+    found = ledger.verify(chain)
+
+    assert (found.ok, found.first_bad, found.reason) == (False, 3, "hash")
+
+
+def test_a_row_that_was_rehashed_is_found_by_the_next(chain):
+    row = Event.objects.get(workspace=chain, seq=2)
+    Event.objects.filter(pk=row.pk).update(hash="f" * 64)
+
+    assert ledger.verify(chain).first_bad in (2, 3)
+
+
+@pytest.mark.parametrize(("removed", "missing"), [(1, 1), (3, 3), (5, 5)])
+def test_a_removed_row_is_found_by_the_missing_number(chain, removed, missing):
+    Event.objects.filter(workspace=chain, seq=removed).delete()
+
+    found = ledger.verify(chain)
+
+    assert (found.first_bad, found.reason) == (missing, "gap")
+
+
+def test_swapped_rows_are_found_by_the_smaller_number(chain):
+    Event.objects.filter(workspace=chain, seq=2).update(seq=99)
+    Event.objects.filter(workspace=chain, seq=4).update(seq=2)
+    Event.objects.filter(workspace=chain, seq=99).update(seq=4)
+
+    found = ledger.verify(chain)
+
+    assert (found.first_bad, found.reason) == (2, "order")
+
+
+def test_a_range_is_verified_against_the_row_before_it(chain):
+    found = ledger.verify(chain, 3, 4)
+
+    assert (found.ok, found.checked) == (True, 2)
+
+
+def test_an_empty_chain_holds(published):
+    assert ledger.verify(published).ok
+
+
+def test_the_same_report_twice_is_kept_once_and_another_under_its_id_is_a_conflict(published):
+    first = ledger.accept(published.pk, "default", "h", [report("a"), report("a")])
+    again = ledger.accept(published.pk, "default", "h", [report("a"), report("a", target="notes__add_note")])
+    ledger.write(published.pk)
+    late = ledger.accept(published.pk, "default", "h", [report("a"), report("a", status="ok", kind="transport_outcome")])
+
+    assert (first.accepted, first.duplicates) == (1, 1)
+    assert (again.accepted, again.duplicates, again.conflicts) == (0, 1, (1,))
+    assert (late.accepted, late.duplicates, late.conflicts) == (0, 1, (1,))
+    assert Event.objects.filter(workspace=published).count() == 1
+
+
+def test_a_writer_that_dies_before_it_forgets_what_it_wrote_writes_nothing_twice(published):
+    ledger.accept(published.pk, "default", "h", [report("a"), report("b")])
+    waiting = list(PendingEvent.objects.filter(workspace=published).values("event_id", "digest", "body"))
+    ledger.write(published.pk)
+    PendingEvent.objects.bulk_create(PendingEvent(workspace=published, **row) for row in waiting)
+
+    ledger.write(published.pk)
+
+    assert Event.objects.filter(workspace=published).count() == 2
+    assert not PendingEvent.objects.filter(workspace=published).exists()
+    assert ledger.verify(published).ok
+
+
+def test_outcomes_are_joined_to_the_decision_they_name(caller, published):
+    answer = decisions.resolve(caller, "fetch https://example.com/guide as Markdown")
+    ledger.write(published.pk)
+    key = answer["decision_id"]
+    ledger.accept(
+        published.pk,
+        "default",
+        "h",
+        [
+            report("i", decision_id=key),
+            report("t", kind="transport_outcome", status="ok", decision_id=key),
+            report("d", kind="domain_outcome", status="failure", decision_id=key),
+        ],
+    )
+    ledger.write(published.pk)
+
+    row = Decision.objects.get(pk=key)
+    minute = Minute.objects.get(workspace=published)
+    assert (row.invoked, row.transport, row.domain) == (True, "ok", "failure")
+    assert (minute.count, minute.recommended, minute.invoked, minute.returned, minute.achieved, minute.not_achieved) == (1, 1, 1, 1, 0, 1)
+
+
+def test_an_outcome_from_another_scope_is_kept_and_never_joined(caller, published):
+    answer = decisions.resolve(caller, "fetch https://example.com/guide as Markdown")
+    ledger.write(published.pk)
+    ledger.accept(published.pk, "web-only", "other", [report("i", decision_id=answer["decision_id"])])
+    ledger.write(published.pk)
+
+    assert Event.objects.filter(workspace=published, event_id="i").exists()
+    assert not Decision.objects.get(pk=answer["decision_id"]).invoked
+
+
+def test_an_outcome_that_arrives_before_its_invocation_counts_once_the_call_is_known(caller, published):
+    key = decisions.resolve(caller, "fetch https://example.com/guide as Markdown")["decision_id"]
+    ledger.write(published.pk)
+    ledger.accept(published.pk, "default", "h", [report("t", kind="transport_outcome", status="ok", decision_id=key)])
+    ledger.write(published.pk)
+    before = Minute.objects.get(workspace=published)
+    ledger.accept(published.pk, "default", "h", [report("i", decision_id=key)])
+    ledger.write(published.pk)
+    after = Minute.objects.get(workspace=published)
+
+    assert (before.invoked, before.returned) == (0, 0)
+    assert (after.invoked, after.returned) == (1, 1)
+
+
+def test_workspaces_have_chains_of_their_own(chain, by):
+    from routing.services import registry
+
+    other = registry.create_workspace("other", by=by)
+    ledger.accept(other.pk, "default", "h", [report("e0")])
+    ledger.write(other.pk)
+
+    assert Event.objects.get(workspace=other).seq == 1
+    assert ledger.verify(chain).ok
+    assert ledger.verify(other).ok
+
+
+ids = st.sampled_from([f"id-{n}" for n in range(6)])
+batches = st.lists(st.lists(st.tuples(ids, st.sampled_from(["hitspec__fetch", "notes__add_note"])), max_size=6), max_size=5)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=batches)
+def test_whatever_is_sent_in_whatever_order_the_chain_is_gapless_and_holds(published, batches):
+    Event.objects.filter(workspace=published).delete()
+    ChainHead.objects.filter(workspace=published).delete()
+    kept: dict[str, str] = {}
+    for batch in batches:
+        accepted = ledger.accept(published.pk, "default", "h", [report(id_, target=target) for id_, target in batch])
+        fresh = {id_: target for id_, target in reversed(batch) if id_ not in kept}
+        assert accepted.accepted == len(fresh)
+        assert accepted.accepted + accepted.duplicates + len(accepted.conflicts) == len(batch)
+        kept |= fresh
+        ledger.write(published.pk)
+
+    rows = list(Event.objects.filter(workspace=published).order_by("seq"))
+    assert [row.seq for row in rows] == list(range(1, len(kept) + 1))
+    assert {row.event_id: row.target for row in rows} == kept
+    assert ledger.verify(published).ok
+
+
+def test_a_report_about_a_decision_that_does_not_exist_is_kept(published):
+    ledger.accept(published.pk, "default", "h", [report("x", decision_id=str(uuid.uuid4())), report("y", decision_id="not-a-uuid")])
+
+    assert ledger.write(published.pk) == 2
