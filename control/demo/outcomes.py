@@ -12,6 +12,9 @@ from typing import Any
 
 # How often a harness follows the advice: almost always when it is confident, seldom when it has to compare first.
 FOLLOWED = {"confident": 0.82, "ambiguous": 0.35, "selected": 0.9}
+CAUTION = (
+    0.4  # of advice to erase or to execute something, this share of the usual is followed: the rest is asked about
+)
 COMPARED = 0.25  # of followed ambiguous advice: an alternative was taken
 TRANSPORT = {"ok": 90, "error": 5, "timeout": 2, "unknown": 3}
 DOMAIN = {"success": 80, "partial": 6, "failure": 9, "unknown": 5}
@@ -41,11 +44,15 @@ def simulate(answer: Mapping[str, Any], *, prefix: str, dice: Random) -> list[Re
 
 def _called(answer: Mapping[str, Any], dice: Random) -> str | None:
     status, names = _advice(answer)
-    if not names or dice.random() >= FOLLOWED.get(status, 0):
+    if not names or dice.random() >= FOLLOWED.get(status, 0) * (CAUTION if _is_dangerous(answer) else 1):
         return None
     if status == "ambiguous" and len(names) > 1 and dice.random() < COMPARED:
         return dice.choice(names[1:])
     return names[0]
+
+
+def _is_dangerous(answer: Mapping[str, Any]) -> bool:
+    return (answer.get("recommendation") or {}).get("effect") in ("erase", "execute")
 
 
 def _advice(answer: Mapping[str, Any]) -> tuple[str, list[str]]:

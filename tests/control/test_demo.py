@@ -208,6 +208,16 @@ def test_ambiguous_advice_is_followed_less_often_than_confident_advice() -> None
     assert followed["ambiguous"] < followed["confident"] / 2
 
 
+def test_advice_to_erase_something_is_seldom_followed() -> None:
+    def followed(effect: str) -> int:
+        answers = [resolved("confident", number) for number in range(600)]
+        for answer in answers:
+            answer["recommendation"]["effect"] = effect
+        return sum(1 for n, answer in enumerate(answers) if simulate(answer, prefix="p", dice=Random(n)))
+
+    assert followed("erase") < followed("read") / 2
+
+
 @pytest.mark.django_db
 def test_demo_keys_are_made_once_and_reach_their_scopes(tmp_path: Any) -> None:
     demo.load(by=SYSTEM)
