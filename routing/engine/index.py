@@ -57,7 +57,10 @@ FIELD_NAMES = tuple(field.name for field in FIELDS)
 NAME = FIELD_NAMES.index("tool")
 OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself
 SHARED = slice(FIELD_NAMES.index("endpoint"), None)  # those of its endpoint
+SHORTEST_GUESS = 5  # letters of a word that a mistyped or shortened one may be led to
 SHORTEST_CUT = 4  # letters of a word that may be cut out of a name
+SATURATION = 0.8  # weighted frequency at which a term has half of its worth
+SHARED_ACTION = 0.5  # of an endpoint's word for what to do: its tools do different things
 REPEATS = 2.0  # saying a word more often than this in one field adds nothing
 
 
@@ -113,6 +116,7 @@ class _Writer:
     def weigh(self, field: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
         """Term -> its length-normalised, capped and weighted frequency in one field of these tools."""
         counts: dict[str, float] = {}
+        written: dict[str, str] = {}
         length = 0.0
         for text, factor in texts:
             for word, term in terms(text[:TEXT_LIMIT]):
@@ -120,7 +124,10 @@ class _Writer:
                     continue
                 counts[term] = counts.get(term, 0.0) + factor
                 length += factor
-                self.spelled.setdefault(word, (term, set()))[1].update(places)
+                if len(word) >= SHORTEST_GUESS:
+                    written[word] = term
+        for word, term in written.items():
+            self.spelled.setdefault(word, (term, set()))[1].update(places)
         rule = FIELDS[FIELD_NAMES.index(field)]
         norm = 1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
         return {term: rule.weight * min(count, REPEATS) / norm for term, count in counts.items()}
@@ -286,10 +293,14 @@ class Index:
         self.tools = docs[order].astype(np.intp)
         stacked = [part.weights for part in parts] or [np.zeros((0, len(FIELDS)), np.float32)]
         self.weights = np.concatenate(stacked)[order]
-        self.total = self.weights.sum(axis=1, dtype=np.float64)
-        self.shared = self.weights[:, SHARED].sum(axis=1, dtype=np.float64)
+        total = self.weights.sum(axis=1, dtype=np.float64)
+        self.support = saturated(total)
+        self.action_support = saturated(
+            total - (1 - SHARED_ACTION) * self.weights[:, SHARED].sum(axis=1, dtype=np.float64)
+        )
+        self.rows = np.arange(len(total))
         self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
-        self.own = self.weights[:, OWN].any(axis=1)
+        self.own: npt.NDArray[np.bool_] = (self.weights[:, OWN] > 0).sum(axis=1) > 0
         self.in_name = self.weights[:, NAME] > 0
         self.guarded = {effect: np.flatnonzero([is_guarded(doc, effect) for doc in self.docs]) for effect in GUARDED}
         self.harm = np.array([HARM.get(doc.traits.effect, 0) for doc in self.docs], np.intp)
@@ -360,9 +371,14 @@ class Index:
         """Written words by first letter and length: where a mistyped word looks for its neighbours."""
         found: dict[tuple[str, int], list[str]] = {}
         for word in self.spelled_in_order:
-            if len(word) >= 5 and word.isascii() and word.isalpha():
+            if word.isascii() and word.isalpha():
                 found.setdefault((word[0], len(word)), []).append(word)
         return found
+
+
+def saturated(weight: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The share of a term's worth that a weighted frequency takes: it rises fast and never reaches the whole."""
+    return np.asarray(weight / (weight + SATURATION))
 
 
 def is_guarded(doc: ToolDoc, effect: str) -> bool:

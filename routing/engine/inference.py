@@ -142,8 +142,9 @@ def _verbs(name: str) -> str:
 
 
 def _first(rules: Rules, words: str) -> str | None:
+    spoken = frozenset(words.split())
     for answer, wanted in rules:
-        if any(f" {word.replace('+', ' ')} " in words for word in wanted):
+        if not wanted.isdisjoint(spoken) or any("+" in word and f" {word.replace('+', ' ')} " in words for word in wanted):
             return answer
     return None
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from routing.engine.concepts import classes, spoken_words
+from routing.engine.index import SHORTEST_GUESS
 from routing.engine.query import QueryTerm
 from routing.engine.scope import View
 from routing.engine.text import is_unspaced, spanish_stem, stem
@@ -23,8 +24,6 @@ SYNONYM = 0.6
 SYNONYM_BESIDE_EXACT = 0.4  # the catalog uses the asked word itself, elsewhere
 PREFIX = 0.55
 TYPO = 0.5
-SHORTEST_PREFIX = 5
-SHORTEST_TYPO = 5
 MOST_SYNONYMS = 16
 MOST_GUESSES = 24  # unknown words of one request that are guessed at
 
@@ -115,7 +114,7 @@ def _guesses(view: View, word: str, language: str) -> Iterator[Variant]:
     if not near:
         yield from _shortened(view, word)
     for spoken in spoken_words().get(word[0], ()):
-        if len(spoken) >= SHORTEST_TYPO and one_edit_apart(word, spoken):
+        if len(spoken) >= SHORTEST_GUESS and one_edit_apart(word, spoken):
             if (number := view.term(stem(spoken))) is not None:
                 yield Variant(number, TYPO, "typo")
             yield from _synonyms(view, stem(spoken), language, SYNONYM * TYPO, "typo")
@@ -132,7 +131,7 @@ def _split_in_two(view: View, word: str) -> Iterator[Variant]:
 
 
 def _mistyped(view: View, word: str) -> Iterator[Variant]:
-    if len(word) < SHORTEST_TYPO:
+    if len(word) < SHORTEST_GUESS:
         return
     for length in (len(word), len(word) + 1, len(word) - 1):
         for other in view.index.spelled_like.get((word[0], length), ()):
@@ -142,7 +141,7 @@ def _mistyped(view: View, word: str) -> Iterator[Variant]:
 
 def _shortened(view: View, word: str) -> Iterator[Variant]:
     """Words that this one begins, and long words that begin this one."""
-    if len(word) < SHORTEST_PREFIX:
+    if len(word) < SHORTEST_GUESS:
         return
     ordered = view.index.spelled_in_order
     place = bisect_left(ordered, word)
@@ -150,7 +149,7 @@ def _shortened(view: View, word: str) -> Iterator[Variant]:
         if (number := view.holds(ordered[place])) is not None:
             yield Variant(number, PREFIX, "prefix")
         place += 1
-    for cut in range(max(SHORTEST_PREFIX, len(word) - 4), len(word)):
+    for cut in range(max(SHORTEST_GUESS, len(word) - 4), len(word)):
         if word[:cut] in view.index.spelled and (number := view.holds(word[:cut])) is not None:
             yield Variant(number, PREFIX * 0.8, "prefix")
 

@@ -259,18 +259,30 @@ def _line_up(catalog: Catalog, scope: str, query: str, *, guard: bool, most: int
 def _ranked(lineup: Lineup, verdict: Verdict, most: int) -> list[Ranked]:
     """The candidates, those that are off or away among them, best first."""
     chances = dict(zip((one.place for one in lineup.present.candidates), shares(lineup.present, verdict), strict=True))
+    entries = lineup.entries(most)
+    fields = _fields(lineup, [(one, source) for one, source, _ in entries])
     return [
         Ranked(
             endpoint=one.doc.endpoint.name,
             wire=one.doc.wire,
             public=one.doc.public,
             score=one.score,
-            fields=source.fields(one),
+            fields=fields[one.doc.public],
             probability=round(chances[one.place], PROBABILITY_DIGITS) if available else 0.0,
             available=available,
         )
-        for one, source, available in lineup.entries(most)
+        for one, _, available in entries
     ]
+
+
+def _fields(lineup: Lineup, entries: list[tuple[Candidate, Ranking]]) -> dict[str, dict[str, float]]:
+    """Public name -> what each field brought."""
+    found: dict[str, dict[str, float]] = {}
+    for ranking in (lineup.present, lineup.whole):
+        if ranking is not None:
+            kept = [one for one, source in entries if source is ranking]
+            found |= zip((one.doc.public for one in kept), ranking.fields(kept), strict=True)
+    return found
 
 
 def _texts(candidate: Candidate) -> list[str]:

@@ -15,15 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.concepts import action_stems, classes
-from routing.engine.index import FIELD_NAMES, GUARDED, SHARED, ToolDoc
+from routing.engine.index import FIELD_NAMES, GUARDED, SHARED, SHARED_ACTION, ToolDoc
 from routing.engine.matching import Variant, variants
 from routing.engine.query import QueryTerm, Request
 from routing.engine.scope import View
 
 Array = npt.NDArray[np.float64]
 
-SATURATION = 0.8  # weighted frequency at which a term has half of its worth
-SHARED_ACTION = 0.5  # of an endpoint's word for what to do: its tools do different things
 COVERAGE_SHARE = 0.5  # of a score hangs on how much of the request is covered
 NAME_SHARE = 0.45  # what a wholly named tool gains over its score
 HINT_SHARE = 0.5  # what a tool gains of whose hints one is wholly said by the request
@@ -69,12 +67,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What one term of the request met: for each tool the posting that won, or -1."""
+    """What one term of the request met, tool by tool."""
 
     term: QueryTerm
-    worth: float
     variants: dict[int, Variant]
-    spots: npt.NDArray[np.intp]
+    won: Array  # score
+    met: Array  # 0..1, how nearly the word itself
+    spots: npt.NDArray[np.intp]  # the posting that won, or -1
 
 
 @dataclass(slots=True)
@@ -92,12 +91,13 @@ class Ranking:
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
         return self._scorer.contributions(candidate)
 
-    def fields(self, candidate: Candidate) -> dict[str, float]:
-        """What each field brought to a candidate's score, before adjustments."""
-        found: dict[str, float] = {}
-        for part in self._scorer.contributions(candidate)[0]:
-            found[part.field] = found.get(part.field, 0.0) + part.score
-        return {name: round(found[name], DIGITS) for name in FIELD_NAMES if name in found}
+    def fields(self, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+        """What each field brought to each candidate's score, before adjustments."""
+        found = self._scorer.by_field([candidate.place for candidate in candidates])
+        return [
+            {name: round(score, DIGITS) for name, score in zip(FIELD_NAMES, row, strict=True) if score}
+            for row in found.tolist()
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,29 +168,33 @@ class Scorer:
             self.strange = self.strange or term.head and self.english
             return
         self.mass += worth
-        index = self.view.index
-        size = len(self.base)
-        best, quality, spots = np.zeros(size), np.zeros(size), np.full(size, -1, np.intp)
-        for one in found:
-            spot = index.postings(one.term)
-            tools = index.tools[spot]
-            won: Array = one.quality * worth * saturated(self._support(term, spot))
-            # A word that is only half meant names a tool only by half.
+        for one in found:  # a word that is only half meant names a tool only by half
             self.named[one.term] = max(self.named[one.term], one.quality * term.meant)
-            meets: float | Array = one.quality
-            if term.head:
-                meets = np.where(index.own[spot], one.quality, one.quality * SHARED_ACTION)
-            if len(found) == 1:
-                best[tools], quality[tools], spots[tools] = won, meets, np.arange(spot.start, spot.stop)
-                break
-            better = np.flatnonzero(won > best[tools])
-            winners = tools[better]
-            best[winners], spots[winners] = won[better], np.arange(spot.start, spot.stop)[better]
-            quality[tools] = np.maximum(quality[tools], meets)
-        self.base += best
-        self.covered += quality * worth
-        self.matches += spots >= 0
-        self.evidence.append(Evidence(term=term, worth=worth, variants={one.term: one for one in found}, spots=spots))
+        evidence = self._evidence(term, worth, found)
+        self.base += evidence.won
+        self.covered += evidence.met * worth
+        self.matches += evidence.spots >= 0
+        self.evidence.append(evidence)
+
+    def _evidence(self, term: QueryTerm, worth: float, found: list[Variant]) -> Evidence:
+        """For each tool the posting that wins most; what to do is said by a tool, its endpoint's word counts by half."""
+        index = self.view.index
+        slices = [index.rows[index.postings(one.term)] for one in found]
+        rows = np.concatenate(slices)
+        met: Array = np.repeat([one.quality for one in found], [len(part) for part in slices])
+        support: Array = index.action_support if term.head else index.support
+        won = met * worth * support[rows]
+        if term.head:
+            met = met * np.where(index.own[rows], 1.0, SHARED_ACTION)
+        order = np.argsort(won, kind="stable")  # the strongest comes last, and what is written last stays
+        rows, tools = rows[order], index.tools[rows[order]]
+        size = len(self.base)
+        evidence = Evidence(
+            term=term, variants={one.term: one for one in found},
+            won=np.zeros(size), met=np.zeros(size), spots=np.full(size, -1, np.intp),
+        )  # fmt: skip
+        evidence.won[tools], evidence.met[tools], evidence.spots[tools] = won[order], met[order], rows
+        return evidence
 
     def _worth(self, term: QueryTerm, found: list[Variant]) -> float:
         """A term's rarity in the scope: its own, else that of the best stand-in, else that of a word seen once."""
@@ -199,12 +203,6 @@ class Scorer:
             return term.weight * float(self.view.idf[own.term])
         rarity = max((float(self.view.idf[one.term]) for one in found), default=self.view.rarest)
         return term.weight * rarity
-
-    def _support(self, term: QueryTerm, spot: slice) -> Array:
-        """Weighted frequency in all fields. What to do is said by a tool; its endpoint's word for it counts by half."""
-        index = self.view.index
-        total: Array = index.total[spot]
-        return total - (1 - SHARED_ACTION) * index.shared[spot] if term.head else total
 
     def _adjust(self) -> None:
         """What the terms won together becomes a score: coverage, names, hints, and what is forbidden or unasked."""
@@ -294,7 +292,7 @@ class Scorer:
             coverage=float(self.coverage[place]),
             name_coverage=float(self.name_coverage[place]),
             matched=matched,
-            density=float(self.base[place] / max(self.covered[place], 1e-9)),
+            density=min(float(self.base[place] / max(self.covered[place], 1e-9)), 1.0),
             exact_name=doc.phrase == self.request.phrase,
             head_missed=any(one.term.head and one.spots[place] < 0 for one in self.evidence),
             forbidden=bool(self.forbidden & doc.name_terms),
@@ -311,18 +309,30 @@ class Scorer:
         return parts, changes
 
     def _shares(self, evidence: Evidence, place: int) -> Iterator[Contribution]:
-        index, spot = self.view.index, int(evidence.spots[place])
+        spot = int(evidence.spots[place])
         if spot < 0:
             return
-        one = evidence.variants[int(index.terms[spot])]
-        weights = index.weights[spot].astype(np.float64)
+        term, match = evidence.term, evidence.variants[int(self.view.index.terms[spot])].match
+        for name, score in zip(FIELD_NAMES, self._split(evidence, [place])[0].tolist(), strict=True):
+            if score:
+                yield Contribution(term=term.term, text=term.text, field=name, match=match, score=score)
+
+    def by_field(self, places: Sequence[int]) -> Array:
+        """One row for each place, one column for each field."""
+        found = np.zeros((len(places), len(FIELD_NAMES)))
+        for evidence in self.evidence:
+            found += self._split(evidence, places)
+        return found
+
+    def _split(self, evidence: Evidence, places: Sequence[int]) -> Array:
+        """What one term won at these places, shared out over the fields by their weight."""
+        index, spots = self.view.index, evidence.spots[places]
+        weights = index.weights[spots].astype(np.float64)
         if evidence.term.head:
-            weights[SHARED] *= SHARED_ACTION
-        share = one.quality * evidence.worth / (float(weights.sum()) + SATURATION)  # of each unit of weight
-        term = evidence.term
-        for name, weight in zip(FIELD_NAMES, weights.tolist(), strict=True):
-            if weight:
-                yield Contribution(term=term.term, text=term.text, field=name, match=one.match, score=share * weight)
+            weights[:, SHARED] *= SHARED_ACTION
+        shares: Array = evidence.won[places][:, None] * weights / weights.sum(axis=1, keepdims=True)
+        shares[spots < 0] = 0.0
+        return shares
 
 
 def _unknown_worth(term: QueryTerm) -> float:
@@ -335,7 +345,3 @@ def _unknown_worth(term: QueryTerm) -> float:
 def _is_value(term: QueryTerm) -> bool:
     """Addresses, paths and the like, and letters mixed with digits, where no tool speaks of them."""
     return term.kind == "literal" or any(character.isdigit() for character in term.text)
-
-
-def saturated(weight: Array) -> Array:
-    return np.asarray(weight / (weight + SATURATION))

@@ -79,17 +79,17 @@ def pairs(run: str) -> Iterator[str]:
 def terms(text: str) -> Iterator[tuple[str, str]]:
     """(word, stem) of everything in a described text, with the whole of a composed name after its parts."""
     for run in _RUN.findall(fold(text)):
-        if run.isascii() and run.isalpha() and (run.islower() or run[1:].islower()):  # the common case, made fast
-            word = run.lower()
-            if len(word) > 1:
-                yield word, stem(word)
-            continue
-        parts = list(_parts(run))
-        for part in parts:
-            if len(part) > 1 and not part.isdecimal() or is_unspaced(part):
-                yield part, stem(part)
-        if len(parts) > 1 and not is_unspaced(parts[0]) and len(run) <= LONGEST_WORD:
-            yield run.casefold(), run.casefold()
+        yield from run_terms(run)
+
+
+@lru_cache(maxsize=1 << 16)
+def run_terms(run: str) -> tuple[tuple[str, str], ...]:
+    """The same of one unbroken run of letters and digits: a remembered pure function, since texts repeat their words."""
+    parts = list(_parts(run))
+    found = [(part, stem(part)) for part in parts if len(part) > 1 and not part.isdecimal() or is_unspaced(part)]
+    if len(parts) > 1 and not is_unspaced(parts[0]) and len(run) <= LONGEST_WORD:
+        found.append((run.casefold(), run.casefold()))
+    return tuple(found)
 
 
 def joined(text: str) -> str:
