@@ -239,13 +239,14 @@ def _weaken(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> Non
 
 
 def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
-    for before, one, following in zip(spoken, spoken[1:], spoken[2:], strict=False):
-        if (
-            before.word.text in _DETERMINERS
-            and one.word.text.endswith("ed")
-            and following.word.text not in stops
-            and not following.breaks
-        ):
+    """Participles that tell of something done: "the fetched page", "the page that I fetched"."""
+    for place, one in enumerate(spoken[1:], 1):
+        text, before = one.word.text, spoken[place - 1].word.text
+        if not text.endswith("ed") or text in say.BASE_FORMS_IN_ED or one.breaks:
+            continue
+        following = spoken[place + 1] if place + 1 < len(spoken) else None
+        of_a_noun = following is not None and following.word.text not in stops and not following.breaks
+        if before in _DETERMINERS and of_a_noun or before in say.TELLERS:
             one.factor *= ATTRIBUTE
 
 

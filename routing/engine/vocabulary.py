@@ -116,6 +116,9 @@ REQUEST_MARKERS = frozenset(
     """.split()
 )
 QUESTION = frozenset("why what how which who whom whose when where is are was were do does did has have".split())
+# Before a participle: what follows was done, by someone or in passing.
+TELLERS = frozenset("i we he she they already just previously recently was were has had have been being".split())
+BASE_FORMS_IN_ED = frozenset("embed feed seed need shred bleed breed proceed exceed succeed speed bed red".split())
 FAULT_QUESTION = frozenset("why porque warum pourquoi".split())
 POLITE = frozenset(
     """
