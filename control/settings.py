@@ -166,7 +166,7 @@ AXES_LOCKOUT_CALLABLE = "control.web.session.locked_out"
 
 # --- Static files ---------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = None  # files are served from where they lie
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG

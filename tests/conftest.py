@@ -160,3 +160,9 @@ async def asgi() -> AsyncIterator[Any]:
     await incoming.put({"type": "lifespan.shutdown"})
     await outgoing.get()
     await task
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-openapi", action="store_true", help="write the API's description anew instead of comparing it"
+    )

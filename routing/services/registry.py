@@ -14,7 +14,7 @@ from routing.engine.diff import Change, diff
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, NotFound, StaleDraft
-from routing.models import Actor, CapabilityRow, EndpointRow, EntryRow, PolicyRow, ScopeRow, Workspace
+from routing.models import Actor, CapabilityRow, EndpointRow, EntryRow, PolicyRow, Revision, ScopeRow, Workspace
 from routing.sealing import keyed_digest
 from routing.services import revisions
 
@@ -111,6 +111,34 @@ def draft_changes(workspace: Workspace) -> list[Change]:
 
 def draft_digest(workspace: Workspace) -> str:
     return document_digest(working_document(workspace))
+
+
+@transaction.atomic
+def put(
+    workspace: Workspace, document: Mapping[str, Any], *, message: str, seen: str | None, by: Actor
+) -> tuple[Revision, bool, list[Mapping[str, Any]]]:
+    """Make a document the draft and freeze it as a proposed revision; also says whether that number is new, and warnings.
+
+    `seen` is the digest of what the caller had read: of the draft where it differs from live, else of the live revision.
+    Raises StaleDraft when that has changed, or when nothing was named and a draft is open; InvalidRegistry as `checked`.
+    """
+    lock(workspace)
+    canonical, _ = checked(document)
+    present, is_open = _present_digest(workspace)
+    if seen != present and (seen is not None or is_open) and document_digest(canonical) != present:
+        raise StaleDraft(
+            "The draft is not what you have read; read it again and send its digest as If-Match.",
+            [{"path": "If-Match", "message": "must be the present digest", "value": seen, "allowed": present}],
+        )
+    warnings = replace_working_copy(workspace, canonical, by=by)
+    newest = workspace.revisions.order_by("-number").values_list("number", flat=True).first() or 0
+    revision = revisions.propose(workspace, canonical, message=message, by=by)
+    return revision, revision.number > newest, warnings
+
+
+def _present_digest(workspace: Workspace) -> tuple[str, bool]:
+    draft, live = document_digest(working_document(workspace)), document_digest(revisions.live_document(workspace))
+    return draft, draft != live
 
 
 @transaction.atomic

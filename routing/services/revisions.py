@@ -15,7 +15,7 @@ from routing.choices import RevisionState
 from routing.engine.canonical import document_digest
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
-from routing.errors import InvalidRegistry, NotFound
+from routing.errors import InvalidRegistry, NeedsApproval, NotFound, Superseded
 from routing.manifests import EMPTY, freeze, thaw
 from routing.models import Actor, Revision, Workspace
 
@@ -71,10 +71,31 @@ _OPEN = (RevisionState.PROPOSED, RevisionState.APPROVED)
 def publish(workspace: Workspace, *, message: str, by: Actor) -> Revision:
     """Freeze the working copy and make it live. Every process answers from it within a second.
 
-    Publishing what is live already changes nothing and returns the live revision.
+    Publishing what is live already changes nothing and returns the live revision. Raises NeedsApproval as publish_revision.
     """
     revision = propose(workspace, mapping.document_of(workspace), message=message, by=by)
-    return revision if revision.state == RevisionState.LIVE else _make_live(revision, message=message, by=by)
+    return publish_revision(workspace, revision.number, message=message, by=by)
+
+
+@transaction.atomic
+def publish_revision(
+    workspace: Workspace, number: int, *, message: str, emergency: bool = False, by: Actor
+) -> Revision:
+    """Make a proposed revision live; one that is live already stays so.
+
+    Raises NotFound, Superseded when it is no open proposal or its base is no longer live, and NeedsApproval when the
+    workspace asks for approvals and this is no emergency.
+    """
+    locked = Workspace.objects.select_for_update().get(pk=workspace.pk)
+    revision = find(workspace, number)
+    if revision.state == RevisionState.LIVE:
+        return revision
+    live = locked.live_revision.number if locked.live_revision else None
+    if revision.state not in _OPEN or revision.base_number != live:
+        raise Superseded(f"Revision {number} was made from what is no longer live; propose its changes anew.")
+    if locked.approvals_needed and not emergency:
+        raise NeedsApproval(f"This workspace asks for {locked.approvals_needed} approvals before a revision goes live.")
+    return _make_live(revision, message=message, by=by)
 
 
 def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:

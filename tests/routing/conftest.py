@@ -22,9 +22,15 @@ DOCUMENT = {
                 {
                     "name": "hitspec_fetch",
                     "description": "Fetch a URL and return its text as bounded Markdown",
-                    "input_schema": {"type": "object", "properties": {"url": {"type": "string"}, "format": {"type": "string"}}},
+                    "input_schema": {
+                        "type": "object",
+                        "properties": {"url": {"type": "string"}, "format": {"type": "string"}},
+                    },
                 },
-                {"name": "hitspec_validate", "description": "Check one request definition for mistakes without sending it"},
+                {
+                    "name": "hitspec_validate",
+                    "description": "Check one request definition for mistakes without sending it",
+                },
             ],
         },
         {

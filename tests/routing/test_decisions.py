@@ -17,7 +17,9 @@ CANARY = "canary-7Q2x-do-not-keep"
 
 
 def ask(caller: Caller, **request) -> Decision:
-    return decisions.request_route(str(uuid4()), caller, RouteRequest(**{"goal": "fetch https://example.com/guide as Markdown", **request}))
+    return decisions.request_route(
+        str(uuid4()), caller, RouteRequest(**{"goal": "fetch https://example.com/guide as Markdown", **request})
+    )
 
 
 def test_a_resolve_is_answered_with_its_decision_and_written_to_the_ledger(caller, published):
@@ -80,7 +82,10 @@ def test_a_route_never_offers_what_is_out_of_scope(published):
 
 
 def test_tools_that_the_harness_brings_are_ranked_by_their_own_words(caller):
-    tools = ({"name": "read_file", "description": "Read a file"}, {"name": "send_mail", "description": "Send an e-mail"})
+    tools = (
+        {"name": "read_file", "description": "Read a file"},
+        {"name": "send_mail", "description": "Send an e-mail"},
+    )
     row = ask(caller, goal="read the file config.toml", tools=tools)
     decisions.run(UUID(str(row.pk)))
 
@@ -95,7 +100,12 @@ def test_no_tools_is_a_fallback_of_its_own(caller):
     decisions.run(UUID(str(row.pk)))
 
     answer = Decision.objects.get(pk=row.pk).answer
-    assert (answer["tool"], answer["fallback_reason"], answer["source"], answer["requests"]) == (None, "no_tools", "none", 0)
+    assert (answer["tool"], answer["fallback_reason"], answer["source"], answer["requests"]) == (
+        None,
+        "no_tools",
+        "none",
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +183,11 @@ def test_a_new_revision_answers_at_once_and_says_its_number(caller, published, b
     before = decisions.resolve(caller, "translate a sentence into French")
     document = registry.working_document(published)
     document["endpoints"].append(
-        {"name": "lingua", "kind": "declared", "tools": [{"name": "translate", "description": "Translate a sentence into another language"}]}
+        {
+            "name": "lingua",
+            "kind": "declared",
+            "tools": [{"name": "translate", "description": "Translate a sentence into another language"}],
+        }
     )
     registry.replace_working_copy(published, document, by=by)
     revision = revisions.publish(published, message="Add lingua", by=by)
@@ -184,7 +198,10 @@ def test_a_new_revision_answers_at_once_and_says_its_number(caller, published, b
 
 
 def test_planner_only_asks_nobody(published, by):
-    document = {**registry.working_document(published), "policies": [{"name": "default", "router": {"mode": "planner_only"}}]}
+    document = {
+        **registry.working_document(published),
+        "policies": [{"name": "default", "router": {"mode": "planner_only"}}],
+    }
     registry.replace_working_copy(published, document, by=by)
     revisions.publish(published, message="Planner", by=by)
     row = ask(Caller(workspace_id=published.pk, scope="default", harness="h"), tools=({"name": "a"}, {"name": "a"}))

@@ -100,7 +100,9 @@ def test_the_same_report_twice_is_kept_once_and_another_under_its_id_is_a_confli
     first = ledger.accept(published.pk, "default", "h", [report("a"), report("a")])
     again = ledger.accept(published.pk, "default", "h", [report("a"), report("a", target="notes__add_note")])
     ledger.write(published.pk)
-    late = ledger.accept(published.pk, "default", "h", [report("a"), report("a", status="ok", kind="transport_outcome")])
+    late = ledger.accept(
+        published.pk, "default", "h", [report("a"), report("a", status="ok", kind="transport_outcome")]
+    )
 
     assert (first.accepted, first.duplicates) == (1, 1)
     assert (again.accepted, again.duplicates, again.conflicts) == (0, 1, (1,))
@@ -140,7 +142,14 @@ def test_outcomes_are_joined_to_the_decision_they_name(caller, published):
     row = Decision.objects.get(pk=key)
     minute = Minute.objects.get(workspace=published)
     assert (row.invoked, row.transport, row.domain) == (True, "ok", "failure")
-    assert (minute.count, minute.recommended, minute.invoked, minute.returned, minute.achieved, minute.not_achieved) == (1, 1, 1, 1, 0, 1)
+    assert (
+        minute.count,
+        minute.recommended,
+        minute.invoked,
+        minute.returned,
+        minute.achieved,
+        minute.not_achieved,
+    ) == (1, 1, 1, 1, 0, 1)
 
 
 def test_an_outcome_from_another_scope_is_kept_and_never_joined(caller, published):
@@ -180,7 +189,9 @@ def test_workspaces_have_chains_of_their_own(chain, by):
 
 
 ids = st.sampled_from([f"id-{n}" for n in range(6)])
-batches = st.lists(st.lists(st.tuples(ids, st.sampled_from(["hitspec__fetch", "notes__add_note"])), max_size=6), max_size=5)
+batches = st.lists(
+    st.lists(st.tuples(ids, st.sampled_from(["hitspec__fetch", "notes__add_note"])), max_size=6), max_size=5
+)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -204,6 +215,11 @@ def test_whatever_is_sent_in_whatever_order_the_chain_is_gapless_and_holds(publi
 
 
 def test_a_report_about_a_decision_that_does_not_exist_is_kept(published):
-    ledger.accept(published.pk, "default", "h", [report("x", decision_id=str(uuid.uuid4())), report("y", decision_id="not-a-uuid")])
+    ledger.accept(
+        published.pk,
+        "default",
+        "h",
+        [report("x", decision_id=str(uuid.uuid4())), report("y", decision_id="not-a-uuid")],
+    )
 
     assert ledger.write(published.pk) == 2

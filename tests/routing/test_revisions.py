@@ -66,7 +66,9 @@ def test_an_edit_lands_in_the_draft_and_not_in_what_is_live(published, by):
     registry.edit_endpoint(published, "hitspec", {"tags": ["web"]}, by=by)
 
     changes = [change.as_dict() for change in registry.draft_changes(published)]
-    assert changes == [{"path": "endpoints[hitspec].tags", "action": "changed", "before": ["web", "http"], "after": ["web"]}]
+    assert changes == [
+        {"path": "endpoints[hitspec].tags", "action": "changed", "before": ["web", "http"], "after": ["web"]}
+    ]
 
 
 def test_an_edit_that_breaks_a_rule_is_refused_with_its_field_and_saves_nothing(published, by):
@@ -113,7 +115,11 @@ def test_an_unknown_endpoint_cannot_be_edited(published, by):
 
 
 def test_order_and_keys_of_schemas_survive(published, by):
-    schema = {"type": "object", "required": ["z", "a"], "properties": {"z": {"type": "string"}, "a": {"type": "number"}}}
+    schema = {
+        "type": "object",
+        "required": ["z", "a"],
+        "properties": {"z": {"type": "string"}, "a": {"type": "number"}},
+    }
     document = copy.deepcopy(DOCUMENT)
     document["endpoints"][0]["tools"][0]["input_schema"] = schema
     registry.replace_working_copy(published, document, by=by)

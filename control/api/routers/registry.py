@@ -12,10 +12,16 @@ from control.api.answers import answer
 from control.api.auth import needs
 from control.api.pagination import mark, only_known, read_mark
 from control.api.schemas import out
-from control.api.schemas.registry import RevisionFilters
+from control.api.schemas.registry import ImportIn, PublishIn, RegistryIn, RestoreIn, RevisionFilters
 from control.keys import Harness
 from routing import documents
+from routing.choices import RevisionState
+from routing.events import timestamp
 from routing.formats import write_yaml
+from routing.manifests import thaw
+from routing.models import Actor, Revision, Workspace
+from routing.services import imports, revisions
+from routing.services import registry as registries
 
 router = Router(tags=["registry"])
 
@@ -32,7 +38,7 @@ def _workspace_id(request: Any) -> Any:
     operation_id="get_registry",
     response={200: out.RegistryOut, **out.ERRORS},
 )
-async def registry(request: HttpRequest, revision: str = "live") -> HttpResponse:
+async def get_registry(request: HttpRequest, revision: str = "live") -> HttpResponse:
     found = await sync_to_async(documents.registry)(_workspace_id(request), revision)
     tag = {"ETag": f'"{found["digest"]}"'}
     if "application/yaml" in request.headers.get("Accept", ""):
@@ -47,7 +53,7 @@ async def registry(request: HttpRequest, revision: str = "live") -> HttpResponse
     operation_id="list_revisions",
     response={200: out.RevisionPageOut, **out.ERRORS},
 )
-async def revisions(request: HttpRequest, data: Query[RevisionFilters]) -> HttpResponse:
+async def list_revisions(request: HttpRequest, data: Query[RevisionFilters]) -> HttpResponse:
     only_known(request, RevisionFilters)
     rows, following = await sync_to_async(documents.revisions)(
         _workspace_id(request), read_mark(data.after), data.limit
@@ -62,5 +68,95 @@ async def revisions(request: HttpRequest, data: Query[RevisionFilters]) -> HttpR
     operation_id="get_revision",
     response={200: out.RevisionDetailOut, **out.ERRORS},
 )
-async def revision(request: HttpRequest, number: int) -> HttpResponse:
+async def get_revision(request: HttpRequest, number: int) -> HttpResponse:
     return answer(await sync_to_async(documents.revision)(_workspace_id(request), number))
+
+
+@router.put(
+    "/registry",
+    auth=needs("registry.write"),
+    summary="Make a document the draft and freeze it as a proposed revision",
+    operation_id="put_registry",
+    response={200: out.ProposedOut, **out.ERRORS, 409: out.ErrorOut},
+)
+async def put_registry(request: HttpRequest, data: RegistryIn) -> HttpResponse:
+    seen = request.headers.get("If-Match", "").strip().removeprefix("W/").strip('"') or None
+    return answer(await sync_to_async(_put)(request, data.document, data.message, seen))
+
+
+def _put(request: Any, document: dict[str, Any], message: str, seen: str | None) -> dict[str, Any]:
+    revision, is_new, warnings = registries.put(
+        _workspace(request), document, message=message, seen=seen, by=_actor(request)
+    )
+    return {
+        "revision": revision.number,
+        "state": RevisionState.PROPOSED.value if is_new else "unchanged",
+        "digest": revision.digest,
+        "base_revision": revision.base_number,
+        "warnings": warnings,
+    }
+
+
+@router.post(
+    "/registry/import",
+    auth=needs("registry.write"),
+    summary="Read a configuration of any known format into the draft",
+    operation_id="import_registry",
+    response={200: out.ImportOut, **out.ERRORS},
+)
+async def import_registry(request: HttpRequest, data: ImportIn) -> HttpResponse:
+    given: Any = data.document if data.content is None else data.content
+    report = await sync_to_async(imports.import_registry)(
+        await sync_to_async(_workspace)(request),
+        given,
+        format=data.format,
+        strategy=data.strategy,
+        dry_run=data.dry_run,
+        message=data.message,
+        by=_actor(request),
+    )
+    return answer(report)
+
+
+@router.post(
+    "/revisions/{number}/publish",
+    auth=needs("registry.publish"),
+    summary="Make a proposed revision live",
+    operation_id="publish_revision",
+    response={200: out.PublishedOut, **out.ERRORS, 409: out.ErrorOut},
+)
+async def publish(request: HttpRequest, number: int, data: PublishIn) -> HttpResponse:
+    return answer(await sync_to_async(_publish)(request, number, data))
+
+
+def _publish(request: Any, number: int, data: PublishIn) -> dict[str, Any]:
+    row = revisions.publish_revision(
+        _workspace(request), number, message=data.message, emergency=data.emergency, by=_actor(request)
+    )
+    at = timestamp(row.published_at) if row.published_at else None
+    return {"revision": row.number, "state": row.state, "digest": row.digest, "published_at": at}
+
+
+@router.post(
+    "/revisions/{number}/restore",
+    auth=needs("registry.write"),
+    summary="Propose the document of an earlier revision anew",
+    operation_id="restore_revision",
+    response={200: out.ProposedOut, **out.ERRORS, 409: out.ErrorOut},
+)
+async def restore(request: HttpRequest, number: int, data: RestoreIn) -> HttpResponse:
+    return answer(await sync_to_async(_restore)(request, number, data.message))
+
+
+def _restore(request: Any, number: int, message: str) -> dict[str, Any]:
+    row: Revision = revisions.find(_workspace(request), number)
+    return _put(request, thaw(row), message or f"Restore revision {number}", None)
+
+
+def _workspace(request: Any) -> Workspace:
+    return Workspace.objects.get(pk=_workspace_id(request))
+
+
+def _actor(request: Any) -> Actor:
+    harness: Harness = request.auth
+    return harness.actor

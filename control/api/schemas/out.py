@@ -300,6 +300,31 @@ class RevisionOut(Out):
     approvals: ApprovalsOut
 
 
+class ProposedOut(Out):
+    revision: int
+    state: Literal["proposed", "unchanged"]
+    digest: str
+    base_revision: int | None
+    warnings: list[dict[str, Any]]
+
+
+class PublishedOut(Out):
+    revision: int
+    state: Literal["live"]
+    digest: str
+    published_at: str | None
+
+
+class ImportOut(Out):
+    format: str
+    entries: list[dict[str, Any]]
+    warnings: list[dict[str, Any]]
+    secrets: list[dict[str, Any]]
+    revision: int | None
+    state: str
+    digest: str | None
+
+
 class RevisionPageOut(Out):
     items: list[RevisionOut]
     next: str | None

@@ -53,7 +53,7 @@ def _drop(match: Mapping[str, Any]) -> dict[str, Any]:
 def complete(answer: Mapping[str, Any], inline: Mapping[str, Any]) -> dict[str, Any]:
     """The worker's answer with the words of the request put back, taken from the inline judgement of the same query."""
     words = {item["namespaced"]: item["matched_terms"] for item in _matches(inline) if item.get("matched_terms")}
-    whole = {key: answer.get(key, value) for key, value in inline.items()}
+    whole: dict[str, Any] = {**answer, "query": inline["query"]}
     for match in _matches(whole):
         if match["namespaced"] in words:
             match["matched_terms"] = words[match["namespaced"]]

@@ -31,9 +31,15 @@ def test_no_match_leaves_out_what_it_has_not(api):
 
 
 def test_an_activity_is_put_together_as_one_text(api):
-    _, answer = api.post("/resolve", {"activity": {"goal": "read a guide", "phase": "research", "activity": FETCH, "input_kinds": ["url", "text"]}})
+    _, answer = api.post(
+        "/resolve",
+        {"activity": {"goal": "read a guide", "phase": "research", "activity": FETCH, "input_kinds": ["url", "text"]}},
+    )
 
-    assert answer["query"] == f"Goal: read a guide. Phase: research. Current activity: {FETCH}. Available inputs: url, text."
+    assert (
+        answer["query"]
+        == f"Goal: read a guide. Phase: research. Current activity: {FETCH}. Available inputs: url, text."
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +126,10 @@ def test_a_revoked_or_expired_key_is_an_unknown_one(make_api, workspace):
         ("report", lambda api: api.post("/events", {"events": [{}]})),
         ("read", lambda api: api.get("/events")),
         ("read", lambda api: api.get("/decisions")),
-        ("simulate", lambda api: api.post("/simulate/resolve", {"registry": {"version": 1}, "queries": [{"query": "a"}]})),
+        (
+            "simulate",
+            lambda api: api.post("/simulate/resolve", {"registry": {"version": 1}, "queries": [{"query": "a"}]}),
+        ),
         ("registry.read", lambda api: api.get("/registry")),
         ("registry.read", lambda api: api.get("/revisions")),
         ("registry.read", lambda api: api.get("/revisions/1")),
@@ -139,7 +148,10 @@ def test_every_operation_declares_the_right_it_needs():
     from control.api.auth import Needs
 
     operations = [
-        operation for _, router in api._routers for view in router.path_operations.values() for operation in view.operations
+        operation
+        for _, router in api._routers
+        for view in router.path_operations.values()
+        for operation in view.operations
     ]
     assert len(operations) >= 13
     assert all(any(isinstance(callback, Needs) for callback in operation.auth_callbacks) for operation in operations)
@@ -170,7 +182,12 @@ def test_searching_without_words_lists_the_scope_by_name(api):
     status, answer = api.post("/tools/search", {"query": "  "})
 
     assert status == 200
-    assert [match["namespaced"] for match in answer["matches"]] == ["hitspec__fetch", "hitspec__validate", "notes__add_note", "notes__delete_note"]
+    assert [match["namespaced"] for match in answer["matches"]] == [
+        "hitspec__fetch",
+        "hitspec__validate",
+        "notes__add_note",
+        "notes__delete_note",
+    ]
     out.SearchToolsOut.model_validate(answer)
 
 
@@ -178,7 +195,11 @@ def test_a_route_that_is_not_made_in_time_is_a_promise(api):
     status, answer = api.post("/route", {"goal": FETCH, "wait_ms": 0})
 
     assert status == 202
-    assert answer == {"decision_id": answer["decision_id"], "state": "queued", "poll": f"/api/v1/decisions/{answer['decision_id']}"}
+    assert answer == {
+        "decision_id": answer["decision_id"],
+        "state": "queued",
+        "poll": f"/api/v1/decisions/{answer['decision_id']}",
+    }
     decisions.run(UUID(answer["decision_id"]))
     found = api.get(f"/decisions/{answer['decision_id']}")[1]
     assert (found["state"], found["answer"]["tool"]) == ("finished", "hitspec__fetch")
@@ -217,7 +238,15 @@ def test_a_bad_route_names_its_field_and_keeps_nothing(api, body, path):
 
 
 def test_a_tool_definition_may_carry_keys_that_are_not_ours(api):
-    tools = [{"name": "read_file", "description": "Read a file", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}, "x": 1}]
+    tools = [
+        {
+            "name": "read_file",
+            "description": "Read a file",
+            "inputSchema": {"type": "object"},
+            "annotations": {"readOnlyHint": True},
+            "x": 1,
+        }
+    ]
 
     assert api.post("/route", {"goal": "read a file", "tools": tools, "wait_ms": 0})[0] == 202
 
@@ -252,7 +281,9 @@ def test_events_are_accepted_one_by_one(api, workspace):
 
 
 def test_lists_are_paged_without_gap_or_repeat(api, workspace):
-    api.post("/events", {"events": [{"id": f"e{n}", "kind": "invocation", "target": "hitspec__fetch"} for n in range(7)]})
+    api.post(
+        "/events", {"events": [{"id": f"e{n}", "kind": "invocation", "target": "hitspec__fetch"} for n in range(7)]}
+    )
     ledger.write(workspace.pk)
 
     seen, after = [], None
@@ -322,7 +353,9 @@ def test_the_registry_is_given_with_its_digest_as_json_and_as_yaml(api):
     import yaml
 
     response = api.client.get("/api/v1/registry", headers={"Authorization": f"Bearer {api.key}"})
-    text = api.client.get("/api/v1/registry", headers={"Authorization": f"Bearer {api.key}", "Accept": "application/yaml"})
+    text = api.client.get(
+        "/api/v1/registry", headers={"Authorization": f"Bearer {api.key}", "Accept": "application/yaml"}
+    )
 
     body = response.json()
     assert response["ETag"] == f'"{body["digest"]}"'
@@ -336,7 +369,12 @@ def test_a_revision_says_what_it_changed(api, workspace):
 
     found = api.get("/revisions/3")[1]
     assert found["changes"] == [
-        {"path": "endpoints[notes].description", "action": "changed", "before": "Notebook", "after": "Notes of the team"}
+        {
+            "path": "endpoints[notes].description",
+            "action": "changed",
+            "before": "Notebook",
+            "after": "Notes of the team",
+        }
     ]
     out.RevisionDetailOut.model_validate(found)
     assert [item["revision"] for item in api.get("/revisions", limit=2)[1]["items"]] == [3, 2]
@@ -344,8 +382,15 @@ def test_a_revision_says_what_it_changed(api, workspace):
 
 
 def test_a_candidate_document_is_asked_without_being_stored(api, workspace):
-    document = {"version": 1, "endpoints": [{"name": "lingua", "kind": "declared", "tools": [{"name": "translate", "description": "Translate text"}]}]}
-    status, answer = api.post("/simulate/resolve", {"registry": document, "queries": [{"query": "translate text"}, {"query": "x" * 3000}]})
+    document = {
+        "version": 1,
+        "endpoints": [
+            {"name": "lingua", "kind": "declared", "tools": [{"name": "translate", "description": "Translate text"}]}
+        ],
+    }
+    status, answer = api.post(
+        "/simulate/resolve", {"registry": document, "queries": [{"query": "translate text"}, {"query": "x" * 3000}]}
+    )
 
     assert status == 200
     out.SimulateResolveOut.model_validate(answer)
@@ -378,7 +423,9 @@ def test_an_address_that_is_no_call_says_so_as_json(api):
 
 
 def test_every_answer_carries_a_request_id(api):
-    response = api.client.get("/api/v1/decisions", headers={"Authorization": f"Bearer {api.key}", "X-Request-Id": "mine-1"})
+    response = api.client.get(
+        "/api/v1/decisions", headers={"Authorization": f"Bearer {api.key}", "X-Request-Id": "mine-1"}
+    )
     hostile = api.client.get("/api/v1/decisions", headers={"X-Request-Id": "a b\tc"})
 
     assert response["X-Request-Id"] == "mine-1"
