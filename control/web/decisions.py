@@ -159,15 +159,25 @@ def _told(workspace: Workspace, row: Decision) -> dict[str, Any]:
         "data": own.data if own else {},
         "candidates": bars,
         "groups": [
-            group for group in words.GROUP_ORDER if any(part.shape == group[0] for bar in bars for part in bar.parts)
+            group
+            for group in (*words.GROUP_ORDER, figures.ADJUSTMENTS)
+            if any(part.shape == group[0] for bar in bars for part in bar.parts)
         ],
         "wide": telling.scales(row, figures.WIDE),
         "narrow": telling.scales(row, figures.NARROW),
         "route": row.answer or {},
         "source_word": words.SOURCE_WORDS.get(row.source or "", ""),
-        "revision_row": Revision.objects.filter(workspace=workspace, number=row.revision).defer("manifest").first(),
+        "revision_row": _revision(workspace, row.revision),
         "stream": _stream(workspace, row),
     }
+
+
+def _revision(workspace: Workspace, number: int | None) -> Revision | None:
+    return (
+        None
+        if number is None
+        else Revision.objects.filter(workspace=workspace, number=number).defer("manifest").first()
+    )
 
 
 def _short(row: Decision) -> str:
@@ -176,5 +186,5 @@ def _short(row: Decision) -> str:
 
 
 def _stream(workspace: Workspace, row: Decision) -> str:
-    query = {"workspace": workspace.name, "scope": row.scope, "after": listings.newest_seq(workspace)}
+    query = {"workspace": workspace.name, "scope": row.scope, "after": str(listings.newest_seq(workspace))}
     return f"{reverse('live-events')}?{urlencode(query)}"

@@ -90,7 +90,9 @@ def page(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
 
 
 def find(workspace: Workspace, name: str) -> EndpointRow:
-    row = EndpointRow.objects.filter(workspace=workspace, name=name).prefetch_related("tools").first()
+    row: EndpointRow | None = (
+        EndpointRow.objects.filter(workspace=workspace, name=name).prefetch_related("tools").first()
+    )
     if row is None:
         raise Http404
     return row

@@ -89,54 +89,56 @@ class CandidateBar:
     behind: float  # distance to the first
     parts: tuple[Part, ...]
     label: str
-    note: str = ""
     available: bool = True
 
 
+ADJUSTMENTS = ("f-more", "Adjustments")
+ROUNDING = 0.005
+
+
 def candidate_bars(candidates: Sequence[Mapping[str, Any]]) -> list[CandidateBar]:
-    """Score by field on one common scale: the first candidate fills it."""
+    """Score by field on one common scale, which the best score fills."""
     if not candidates:
         return []
-    best = max(float(candidate["score"]) for candidate in candidates)
-    widest = max((_spoken_for(candidate) for candidate in candidates), default=0.0)
-    scale = 100.0 / max(widest, best, 1e-9)
+    scale = 100.0 / max(*(float(candidate["score"]) for candidate in candidates), 1e-9)
     first = float(candidates[0]["score"])
     return [_candidate_bar(rank, candidate, first, scale) for rank, candidate in enumerate(candidates, start=1)]
 
 
-def _spoken_for(candidate: Mapping[str, Any]) -> float:
-    return sum(max(0.0, float(score)) for score in (candidate.get("fields") or {}).values())
-
-
 def _candidate_bar(rank: int, candidate: Mapping[str, Any], first: float, scale: float) -> CandidateBar:
-    groups = dict.fromkeys((shape for shape, _ in GROUP_ORDER), 0.0)
-    for name, score in (candidate.get("fields") or {}).items():
-        shape, _ = FIELD_GROUPS.get(name, ("f-text", "descriptions"))
-        groups[shape] += float(score)
+    score, groups = float(candidate["score"]), _grouped(candidate.get("fields") or {})
+    spoken = sum(groups.values())
+    rest = score - spoken
+    # A bar is as long as its score. What was added after the words were counted is a part of its own; what was taken
+    # away shortens all parts alike.
+    shrink = max(0.0, score) / spoken if rest < 0 < spoken else 1.0
+    shown = [(shape, label, groups[shape], shrink) for shape, label in GROUP_ORDER if groups[shape] > 0]
+    if rest > ROUNDING:
+        shown.append((*ADJUSTMENTS, rest, 1.0))
     parts, x = [], 0.0
-    for shape, label in GROUP_ORDER:
-        width = max(0.0, groups[shape]) * scale
-        if width > 0:
-            parts.append(
-                Part(
-                    shape=shape,
-                    label=label.lower(),
-                    score=groups[shape],
-                    x=round(x, 2),
-                    width=round(max(width - 0.5, 0.3), 2),
-                )
-            )
-            x += width
-    spoken = ", ".join(f"{part.label} {part.score:.1f}" for part in parts) or "no field known"
+    for shape, label, amount, factor in shown:
+        width = amount * factor * scale
+        parts.append(
+            Part(shape=shape, label=label.lower(), score=amount, x=round(x, 2), width=round(max(width - 0.5, 0.3), 2))
+        )
+        x += width
+    said = [f"{part.label} {part.score:.1f}" for part in parts]
     return CandidateBar(
         rank=rank,
         target=str(candidate["target"]),
-        score=float(candidate["score"]),
-        behind=float(candidate["score"]) - first,
+        score=score,
+        behind=score - first,
         parts=tuple(parts),
-        label=spoken,
+        label=", ".join([*said, *([f"adjustments −{-rest:.1f}"] if rest < -ROUNDING else [])]) or "no field known",
         available=bool(candidate.get("available", True)),
     )
+
+
+def _grouped(fields: Mapping[str, Any]) -> dict[str, float]:
+    groups = dict.fromkeys((shape for shape, _ in GROUP_ORDER), 0.0)
+    for name, score in fields.items():
+        groups[FIELD_GROUPS.get(name, ("f-text", ""))[0]] += float(score)
+    return {shape: max(0.0, amount) for shape, amount in groups.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,5 +129,5 @@ def _stream(workspace: Workspace, chosen: dict[str, str]) -> dict[str, str]:
         for key in ("scope", "status", "kind")
         if chosen[key] and (key == "kind" or chosen["kind"] or key == "scope")
     }
-    query = {"workspace": workspace.name, **wanted, "after": listings.newest_seq(workspace)}
+    query = {"workspace": workspace.name, **wanted, "after": str(listings.newest_seq(workspace))}
     return {"address": f"{reverse('live-events')}?{urlencode(query)}", "counts": chosen["kind"] or "recommendation"}

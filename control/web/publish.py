@@ -24,7 +24,8 @@ from routing.services import registry, revisions
 @may("registry.view")
 def page(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     if request.method == "POST":
-        return _publish(request, workspace.name)
+        answer: HttpResponse = _publish(request, workspace.name)
+        return answer
     return render(request, "publish/index.html", _told(request, workspace, PublishForm()))
 
 

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import re
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from routing.models import Decision
+
+HOSTILE = "<script>alert(1)</script>\u202etxt"
+
+
+@pytest.fixture
+def many(workspace) -> list[Decision]:
+    """120 decisions, oldest first."""
+    rows = [
+        Decision(
+            id=uuid.UUID(int=n + 1),
+            workspace=workspace,
+            type="resolve",
+            created_at=timezone.now(),
+            scope="default",
+            harness="h",
+            status="confident",
+            target=f"notes__t{n}",
+        )
+        for n in range(120)
+    ]
+    return Decision.objects.bulk_create(rows)
+
+
+def shown(response) -> list[str]:
+    return [row["decision"].target for row in response.context["rows"]]
+
+
+def test_pages_follow_each_other_without_gap_or_repeat(admin, many):
+    first = admin.get("/w/acme/decisions")
+    second = admin.get(first.context["older_page"])
+    third = admin.get(second.context["older_page"])
+
+    assert shown(first) + shown(second) + shown(third) == [row.target for row in reversed(many)]
+    assert third.context["older_page"] == ""
+    assert shown(admin.get(third.context["newer_page"])) == shown(second)
+
+
+def test_a_page_holds_still_while_newer_rows_come_in_and_says_how_many(admin, many, workspace):
+    second = admin.get("/w/acme/decisions").context["older_page"]
+    before = shown(admin.get(second))
+    Decision.objects.create(
+        id=uuid.UUID(int=500),
+        workspace=workspace,
+        type="resolve",
+        created_at=timezone.now(),
+        scope="default",
+        harness="h",
+    )
+
+    again = admin.get(second)
+
+    assert shown(again) == before
+    assert again.context["newer_count"] == 51
+    assert "51</a>" in re.sub(r"\s*newer</a>", "</a>", again.content.decode())
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=hitspec", 1),
+        ("q=HITSPEC__", 1),
+        ("q=nothing", 0),
+        ("status=confident", 1),
+        ("status=no_match", 1),
+        ("type=route", 0),
+        ("harness=a-harness", 2),
+        ("harness=other", 0),
+        ("scope=web-only", 0),
+        ("since=15m", 2),
+        ("since=2001-01-01", 2),
+        ("since=2100-01-01T00:00:00Z", 0),
+        ("since=nonsense", 2),
+    ],
+)
+def test_filters_say_what_is_shown(admin, decide, query, found):
+    decide()
+    decide("bake a cake with cherries")
+
+    response = admin.get(f"/w/acme/decisions?{query}")
+
+    assert (len(response.context["rows"]), response.context["total"]) == (found, found)
+
+
+def test_an_id_finds_its_decision(admin, decide):
+    decision = decide()
+    decide("bake a cake with cherries")
+
+    assert shown(admin.get(f"/w/acme/decisions?q={decision.pk}")) == ["hitspec__fetch"]
+
+
+def test_filtered_away_offers_to_take_each_filter_off(admin, decide):
+    decide()
+
+    text = admin.get("/w/acme/decisions?q=nothing&status=fallback").content.decode()
+
+    assert "No decision fits these filters" in text
+    assert 'href="/w/acme/decisions?status=fallback"' in text
+
+
+def test_no_decision_at_all_reads_differently(admin):
+    assert "No decision yet" in admin.get("/w/acme/decisions?q=nothing").content.decode()
+
+
+def test_htmx_gets_the_list_alone(admin, decide):
+    decide()
+
+    response = admin.get("/w/acme/decisions", headers={"HX-Request": "true"})
+
+    assert response.content.decode().lstrip().startswith('<section class="panel" id="list"')
+    assert "HX-Request" in response["Vary"]
+
+
+def test_a_decision_says_what_it_advises_why_and_what_came_of_it(admin, decide):
+    decision = decide(reports=(("invocation", "started"), ("transport_outcome", "ok"), ("domain_outcome", "unknown")))
+
+    response = admin.get(f"/w/acme/decisions/{decision.pk}")
+    facts = [(fact.title, fact.known) for fact in response.context["track"]]
+
+    assert facts == [
+        ("Recommended", True),
+        ("Invoked, as advised", True),
+        ("Returned: ok", True),
+        ("Outcome: unknown", False),
+    ]
+    assert 'Use <bdi class="mono">hitspec__fetch</bdi>' in response.content.decode()
+    assert [reason.code for reason in response.context["reasons"]] == decision.reason_codes
+    assert "Text not stored." in response.content.decode()
+
+
+def test_what_nobody_reported_is_not_shown_as_done(admin, decide):
+    context = admin.get(f"/w/acme/decisions/{decide().pk}").context
+
+    assert [fact.known for fact in context["track"]] == [True, False, False, False]
+
+
+def test_a_waiting_route_says_that_it_waits_and_asks_again(admin, workspace):
+    row = Decision.objects.create(
+        workspace=workspace, type="route", state="queued", created_at=timezone.now(), scope="default", harness="h"
+    )
+
+    text = admin.get(f"/w/acme/decisions/{row.pk}").content.decode()
+
+    assert "waits for a worker" in text
+    assert 'hx-trigger="live, every 3s"' in text
+
+
+def test_a_route_that_was_handed_back_shows_its_reason_and_the_proposal(admin, workspace):
+    row = Decision.objects.create(
+        workspace=workspace,
+        type="route",
+        state="finished",
+        created_at=timezone.now(),
+        scope="default",
+        harness="h",
+        status="fallback",
+        fallback_reason="planner_confirmation",
+        confidence="0.7",
+        source="local",
+        thresholds={"direct": 0.85, "fallback": 0.6, "by": "policy"},
+        answer={"proposed_tool": "notes__add_note", "k": 3, "provider": "local", "margin": 0.2},
+    )
+
+    response = admin.get(f"/w/acme/decisions/{row.pk}")
+    text = response.content.decode()
+
+    assert "the planner is asked to confirm" in text
+    assert "add_note" in text
+    ((_, ruler),) = response.context["wide"].rulers
+    assert [zone.word for zone in ruler.zones] == ["handed back", "to confirm", "selected"]
+    assert ruler.shape == "ambiguous"
+
+
+def test_hostile_names_are_shown_as_text(admin, workspace):
+    row = Decision.objects.create(
+        workspace=workspace,
+        type="resolve",
+        created_at=timezone.now(),
+        scope="default",
+        harness=HOSTILE,
+        status="confident",
+        target=HOSTILE,
+        candidates=[
+            {"target": HOSTILE, "score": 2.0, "fields": {"tool": 2.0}},
+            {"target": "a__b", "score": 1.0, "fields": {}},
+        ],
+        reason_codes=[HOSTILE],
+    )
+
+    for page in ("/w/acme/decisions", f"/w/acme/decisions/{row.pk}", f"/w/acme/decisions?harness={HOSTILE}"):
+        text = admin.get(page).content.decode()
+        assert "<script>alert" not in text
+        assert "&lt;script&gt;" in text

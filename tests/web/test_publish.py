@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from control.web import diffing
+from routing.engine.diff import Change, diff
+from routing.models import Revision
+from routing.services import registry, revisions
+from tests.routing.conftest import DOCUMENT, EDITOR
+
+
+@pytest.fixture
+def edited(workspace):
+    registry.edit_endpoint(
+        workspace, "hitspec", {"use_when": ["fetch a private web page as readable Markdown text", "read it"]}, by=EDITOR
+    )
+    return workspace
+
+
+def test_what_changed_is_shown_by_thing_and_field_with_its_words_marked(admin, edited):
+    (block,) = admin.get("/w/acme/publish").context["blocks"]
+
+    assert (block.thing, block.field, block.summary) == ("hitspec", "use_when", "2 now, 1 before")
+    assert [[span.text for span in line.spans if span.marked] for line in block.lines] == [
+        ["public"],
+        ["private"],
+        ["- read it"],
+    ]
+    assert [line.sign for line in block.lines] == ["−", "+", "+"]
+
+
+def test_publishing_makes_the_draft_live_with_its_message(admin, edited):
+    seen = admin.get("/w/acme/publish").context["seen"]
+
+    response = admin.post("/w/acme/publish", {"message": "Say it better", "seen": seen}, follow=True)
+
+    edited.refresh_from_db()
+    assert response.request["PATH_INFO"] == "/w/acme/revisions/3"
+    assert "Revision 3 is live" in response.content.decode()
+    assert (edited.live_revision.number, edited.live_revision.message, edited.live_revision.published_by) == (
+        3,
+        "Say it better",
+        "the-administrator",
+    )
+
+
+def test_a_draft_that_changed_since_it_was_looked_at_is_not_published(admin, edited):
+    seen = admin.get("/w/acme/publish").context["seen"]
+    registry.edit_endpoint(edited, "notes", {"description": "Somebody's last word"}, by=EDITOR)
+
+    response = admin.post("/w/acme/publish", {"message": "Say it better", "seen": seen})
+
+    edited.refresh_from_db()
+    assert response.status_code == 409
+    assert "The draft changed after you opened this page" in response.content.decode()
+    assert "Say it better" in response.content.decode()
+    assert edited.live_revision.number == 2
+
+
+def test_a_message_is_asked_for(admin, edited):
+    response = admin.post("/w/acme/publish", {"message": "  "})
+
+    assert response.status_code == 422
+    assert "Say in a sentence what changes and why." in response.content.decode()
+    assert Revision.objects.filter(workspace=edited).count() == 2
+
+
+def test_an_equal_draft_says_so_instead_of_offering_to_publish(admin):
+    text = admin.get("/w/acme/publish").content.decode()
+
+    assert "The draft is equal to the live revision." in text
+    assert 'aria-disabled="true"' in text
+
+
+def test_discarding_asks_first_and_then_brings_the_live_registry_back(admin, edited):
+    assert "Discard 1 change?" in admin.get("/w/acme/publish?discard=ask").content.decode()
+    assert admin.get("/w/acme/publish/discard").status_code == 405
+
+    admin.post("/w/acme/publish/discard")
+
+    assert registry.draft_changes(edited) == []
+
+
+def test_revisions_are_listed_newest_first_with_the_live_one_marked(admin, edited):
+    revisions.publish(edited, message="Say it <b>better</b>", by=EDITOR)
+
+    response = admin.get("/w/acme/revisions")
+
+    assert [(row.number, row.state) for row in response.context["rows"]] == [
+        (3, "live"),
+        (2, "superseded"),
+        (1, "superseded"),
+    ]
+    assert "<b>better</b>" not in response.content.decode()
+
+
+def test_a_revision_shows_its_changes_and_gives_its_document_away(admin, edited):
+    revisions.publish(edited, message="Say it better", by=EDITOR)
+
+    page, file = admin.get("/w/acme/revisions/3"), admin.get("/w/acme/revisions/3/export.yaml")
+
+    assert [block.field for block in page.context["blocks"]] == ["use_when"]
+    assert yaml.safe_load(file.content) == registry.working_document(edited)
+    assert file["Content-Disposition"] == 'attachment; filename="acme-revision-3.yaml"'
+
+
+def test_every_line_of_a_change_is_told(workspace):
+    after = {
+        **DOCUMENT,
+        "endpoints": [DOCUMENT["endpoints"][0]],
+        "scopes": [{"name": "default"}, {"name": "web-only", "endpoints": ["hitspec", "notes"]}],
+    }
+
+    blocks = diffing.blocks(diff(DOCUMENT, after))
+
+    assert {(block.thing, block.field, block.action) for block in blocks} == {
+        ("notes", "", "removed"),
+        ("scope web-only", "endpoints", "changed"),
+    }
+    assert diffing.tally(diff(DOCUMENT, after)) == "1 removed, 1 changed"
+
+
+def test_a_switch_reads_as_in_the_document():
+    (block,) = diffing.blocks([Change(path="endpoints[x].enabled", action="changed", before=True, after=False)])
+
+    assert [line.spans[0].text for line in block.lines] == ["true", "false"]
