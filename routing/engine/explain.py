@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from routing.engine.index import ToolDoc, own_texts, shared_texts
 from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH, Thresholds, Verdict, shares
 from routing.engine.scoring import DIGITS, Candidate, Lineup, Ranking
+from routing.engine.text import terms
 
 MOST_FLIPS = 5
 
@@ -31,8 +33,15 @@ def explanation(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, *, mos
 
 def _candidate(ranking: Ranking, candidate: Candidate, chance: float, *, available: bool) -> dict[str, Any]:
     parts, changes = ranking.contributions(candidate)
+    written = {field: _written(candidate.doc, field) for field in {one.field for one in parts if one.match == "stem"}}
     told = [
-        {"term": one.term, "field": one.field, "match": one.match, "score": round(one.score, DIGITS)} for one in parts
+        {
+            "term": one.term,
+            "field": one.field,
+            "match": "exact" if one.match == "stem" and one.text in written[one.field] else one.match,
+            "score": round(one.score, DIGITS),
+        }
+        for one in parts
     ]
     changed = [{"code": one.code, "score": round(one.score, DIGITS)} for one in changes]
     # Every part is rounded for reading; what rounding took goes to the largest part, so that the sum stays true.
@@ -48,6 +57,12 @@ def _candidate(ranking: Ranking, candidate: Candidate, chance: float, *, availab
         "contributions": told,
         "adjustments": changed,
     }
+
+
+def _written(doc: ToolDoc, field: str) -> set[str]:
+    """The words of one field as they are written there."""
+    texts = {**own_texts(doc), **shared_texts(doc.endpoint)}[field]
+    return {word for text, _ in texts for word, _ in terms(text)}
 
 
 def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds) -> Iterator[str]:
@@ -67,11 +82,7 @@ def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds) -> Iterator
         yield f"With confident_at above {verdict.probability:.2f}, {name} would no longer be confident."
     yield from _without_a_word(ranking)
     if len(ranking.candidates) > 1:
-        yield f"{ranking.candidates[1].doc.public} comes second, {verdict_gap(ranking)} behind; a hint in the words of this request would bring it forward."
-
-
-def verdict_gap(ranking: Ranking) -> str:
-    return f"{ranking.candidates[0].score - ranking.candidates[1].score:.2f}"
+        yield f"{ranking.candidates[1].doc.public} comes second, {first.score - ranking.candidates[1].score:.2f} behind; a hint in the words of this request would bring it forward."
 
 
 def _without_a_word(ranking: Ranking) -> Iterator[str]:

@@ -141,9 +141,9 @@ def compile_endpoint(endpoint: Endpoint) -> Part:
         for tool in sorted(endpoint.tools, key=lambda one: one.name)
     )
     writer = _Writer({}, {}, [])
-    shared = _weighed(writer, _shared_texts(endpoint), range(len(docs)))
+    shared = _weighed(writer, shared_texts(endpoint), range(len(docs)))
     for place, doc in enumerate(docs):
-        writer.add(place, _weighed(writer, _own_texts(doc), (place,)) | shared)
+        writer.add(place, _weighed(writer, own_texts(doc), (place,)) | shared)
     rows = writer.rows
     return Part(
         endpoint=endpoint,
@@ -163,7 +163,7 @@ def _weighed(writer: _Writer, texts: Texts, places: Sequence[int]) -> dict[int, 
     return {FIELD_NAMES.index(field): writer.weigh(field, given, places) for field, given in texts.items()}
 
 
-def _shared_texts(endpoint: Endpoint) -> Texts:
+def shared_texts(endpoint: Endpoint) -> Texts:
     return {
         "endpoint": [(endpoint.name, 1.0), (endpoint.title or "", 1.0)],
         "tags": [(tag, 1.0) for tag in endpoint.tags],
@@ -172,7 +172,7 @@ def _shared_texts(endpoint: Endpoint) -> Texts:
     }
 
 
-def _own_texts(doc: ToolDoc) -> Texts:
+def own_texts(doc: ToolDoc) -> Texts:
     return {
         "tool": [(" ".join(doc.name_words), 1.0), (" ".join(_written_as_one(doc)), 0.5)],
         "title": [(doc.title, 1.0)],

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from routing.engine.index import GUARDED, is_guarded
+from routing.engine.index import GUARDED, ToolDoc, is_guarded
 from routing.engine.query import QueryTerm
 from routing.engine.scoring import DIGITS, Lineup, Ranking
 
@@ -22,6 +22,7 @@ CONFIDENT, AMBIGUOUS, NO_MATCH = "confident", "ambiguous", "no_match"
 HIGH_COVERAGE = 0.6
 HIGH_PROBABILITY = 0.88
 CLOSE_MARGIN = 0.08  # a lead below this share of the score is a close one
+TWIN_MARGIN = 0.16  # the same between tools that do the same
 WEAK_COVERAGE = 0.3
 LOW_FRACTION = 0.25
 MANY_TERMS = 4
@@ -224,6 +225,11 @@ def _margin(ranking: Ranking, to: int = 1) -> float:
     return min(max((first - rival) / first, 0.0), 1.0) if first else 0.0
 
 
+def _are_twins(one: ToolDoc, other: ToolDoc) -> bool:
+    """Nothing but their endpoint tells them apart, or they go by the same words."""
+    return one.twin == other.twin or one.name_terms == other.name_terms
+
+
 def _guards(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:
     """What forbids confidence, whatever the numbers say."""
     first = ranking.candidates[0]
@@ -235,7 +241,7 @@ def _guards(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:
             found.append("score_tie")
         elif gap < thresholds.min_gap or _margin(ranking) < CLOSE_MARGIN:
             found.append("close_scores")
-        if first.doc.twin == second.doc.twin and _margin(ranking) < 2 * CLOSE_MARGIN:
+        if _are_twins(first.doc, second.doc) and _margin(ranking) < TWIN_MARGIN:
             found.append("functional_twins")
     words = [term for term in first.matched if term.kind == "word"]
     if any(is_guarded(first.doc, effect) for effect in GUARDED) and len(words) < 2 and not first.exact_name:

@@ -77,19 +77,22 @@ def resolve_detailed(
     query: str,
     *,
     scope: str = "default",
-    max_hits: int = DEFAULT_HITS,
+    max_hits: int | None = None,
     explain: bool = False,
     tier: str = "auto",
     encoder: object | None = None,
     policy: str | None = None,
 ) -> Resolution:
-    """The answer with what a ledger keeps of it. `tier` and `encoder` are accepted for tiers that this build does not have."""
+    """The answer with what a ledger keeps of it.
+
+    Without `max_hits` the policy says how many alternatives. `tier` and `encoder` stand for tiers that are not built in.
+    """
     found = catalog.scope(scope)
     if is_too_long(query):
         return Resolution(answer=too_long())
     rules = catalog.policy(policy or found.policy).resolver
     thresholds = Thresholds.of(rules)
-    limit = _bounded(max_hits, DEFAULT_HITS, MOST_HITS)
+    limit = _bounded(int(rules["max_hits"]) if max_hits is None else max_hits, DEFAULT_HITS, MOST_HITS)
     lineup = _line_up(
         catalog,
         scope,

@@ -156,3 +156,18 @@ def test_listing_every_word_gains_nothing() -> None:
 
     for query, wanted in (("fetch this URL as Markdown", "hitspec__fetch"), ("send an email", "mail__send_email")):
         assert resolve(load_registry(registry), query)["recommendation"]["namespaced"] == wanted
+
+
+def test_two_tools_of_one_name_are_twins_until_the_request_tells_them_apart() -> None:
+    catalog = load_registry(
+        document(
+            endpoint("disk", tool("read_file", "Return the contents of one file.")),
+            endpoint("remote", tool("readFile", "Give back what one file contains, as text.")),
+            endpoint("weather", tool("forecast", "Give the expected rain for a town.")),
+        )
+    )
+
+    asked, told = resolve(catalog, "read a file"), resolve(catalog, "read a file from the remote disk: remote readFile")
+
+    assert asked["status"] == "ambiguous" and "functional_twins" in asked["reason_codes"]
+    assert told["recommendation"]["namespaced"] == "remote__readFile"

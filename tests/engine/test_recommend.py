@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -207,3 +208,43 @@ def test_rank_orders_a_scope_and_gives_each_candidate_its_chance() -> None:
     assert found[0].public == "calendar__list_events"
     assert sum(one.probability for one in found) <= 1.0001
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+
+
+def test_the_policy_says_how_many_alternatives_where_nobody_else_does() -> None:
+    catalog = office_catalog(policies=[{"name": "default", "resolver": {"max_hits": 1}}])
+
+    assert len(resolve_detailed(catalog, "list the events and messages").answer["alternatives"]) == 1
+    assert len(resolve_detailed(catalog, "list the events and messages", max_hits=2).answer["alternatives"]) == 2
+
+
+def test_an_explanation_tells_the_kinds_of_match_apart() -> None:
+    answer = resolve(office_catalog(), "display calender appointments of the event", explain=True)
+
+    found = {
+        (part["term"], part["match"]) for one in answer["explanation"]["candidates"] for part in one["contributions"]
+    }
+    assert {
+        ("calend", "typo"),
+        ("appoint", "exact"),
+        ("event", "exact"),
+        ("event", "stem"),
+        ("display", "synonym"),
+    } <= found
+
+
+def test_an_explanation_says_what_would_change_the_answer() -> None:
+    flips = resolve(office_catalog(offline=("mail",)), "send an email message", explain=True)["explanation"]["flips"]
+
+    assert "mail__send_email would come first if it were available." in flips
+
+
+def test_a_catalog_answers_many_threads_alike() -> None:
+    catalog, queries = (
+        office_catalog(),
+        ["list the events", "send an emial", "fetch https://example.com/x", "rain tomorrow"] * 20,
+    )
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda query: resolve(catalog, query), queries))
+
+    assert answers == [resolve(office_catalog(), query) for query in queries]
