@@ -249,32 +249,46 @@
     start();
   });
 
+  // A save that failed says so; parts that only look again stay quiet, their state is shown beside them.
+  const tellFailure = (event) => {
+    const failed = document.getElementById("not-saved");
+    if (!failed || event.detail.requestConfig?.verb === "get") return;
+    document.getElementById("toasts").replaceChildren(failed.content.cloneNode(true));
+    armToasts();
+  };
+  document.addEventListener("htmx:responseError", tellFailure);
+  document.addEventListener("htmx:sendError", tellFailure);
+
   // --- After a swap: what was open stays open, what asks for focus gets it ----------------------------------------------
-  let opened = [];
-  let typed = null;
-  let lastInput = 0;
+  const opened = new Set();
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches("details[id]")) opened[event.target.open ? "add" : "delete"](event.target.id);
+  }, true);
+  const reopen = () => opened.forEach((id) => { const part = document.getElementById(id); if (part) part.open = true; });
+  let typed = [];
+  const touched = new Map();
   const sent = new WeakMap();
-  document.addEventListener("input", () => { lastInput = performance.now(); });
+  document.addEventListener("input", (event) => { if (event.target.id) touched.set(event.target.id, performance.now()); });
   document.addEventListener("htmx:beforeRequest", (event) => sent.set(event.detail.xhr, performance.now()));
   document.addEventListener("htmx:beforeSwap", (event) => {
-    opened = $$("details[open][id]").map((part) => part.id);
-    const field = document.activeElement;
-    const newer = lastInput > (sent.get(event.detail.xhr) || Infinity);
-    typed = newer && field && field.id && field.matches("textarea, input.input") ? { id: field.id, value: field.value } : null;
+    const asked = sent.get(event.detail.xhr) || Infinity;
+    typed = $$("textarea[id], input.input[id]").filter((field) => touched.get(field.id) > asked)
+      .map((field) => ({ id: field.id, value: field.value, start: field.selectionStart, end: field.selectionEnd }));
   });
-  // What somebody types while an answer is on its way stays, and is saved when they leave the field.
+  // What somebody types while an answer is on its way stays, and is saved in its turn.
   const keepTyped = () => {
-    const field = typed && document.getElementById(typed.id);
-    if (field && field === document.activeElement && field.value !== typed.value) {
-      field.value = typed.value;
-      field.addEventListener("blur", () => field.dispatchEvent(new Event("change", { bubbles: true })), { once: true });
-    }
-    typed = null;
+    const kept = typed.filter(({ id, value }) => { const field = document.getElementById(id); return field && field.value !== value; });
+    typed = typed.filter((one) => !kept.includes(one));
+    kept.forEach(({ id, value, start, end }) => {
+      const field = document.getElementById(id);
+      const tell = () => field.dispatchEvent(new Event("change", { bubbles: true }));
+      field.value = value;
+      field.setSelectionRange(start, end);
+      setTimeout(() => { if (document.activeElement === field) field.addEventListener("blur", tell, { once: true }); else tell(); });
+    });
   };
+  for (const name of ["htmx:oobAfterSwap", "htmx:afterSwap"]) document.addEventListener(name, () => { reopen(); keepTyped(); });
   document.addEventListener("htmx:afterSettle", (event) => {
-    opened.forEach((id) => { const part = document.getElementById(id); if (part) part.open = true; });
-    opened = [];
-    keepTyped();
     const wanted = $("[data-focus]", event.detail.elt.isConnected ? event.detail.elt : document);
     if (wanted) { wanted.removeAttribute("data-focus"); wanted.focus(); if (wanted.setSelectionRange) wanted.setSelectionRange(wanted.value.length, wanted.value.length); }
     tellTimes();

@@ -132,9 +132,8 @@ def _answer(
     if not request.htmx:  # type: ignore[attr-defined]
         page = endpoints.told(request, row, **_forms(wanted, conflict))
         return render(request, "endpoints/detail.html", page, status=status)
-    return render(
-        request, "endpoints/_part.html", _part(request, row, wanted, undo) | {"conflict": conflict}, status=status
-    )
+    # What htmx swaps in is an answer, not a failure: browsers would report any other status in the console.
+    return render(request, "endpoints/_part.html", _part(request, row, wanted, undo) | {"conflict": conflict})
 
 
 def _forms(wanted: Edit, conflict: Any) -> dict[str, Any]:

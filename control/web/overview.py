@@ -116,6 +116,7 @@ def _tail(workspace: Workspace, chosen: dict[str, str], seen: str = "") -> dict[
     known = int(seen) if seen.isdecimal() else newest
     return {
         "tail": [telling.tail_row(row, fresh=row.event.seq > known) for row in rows],
+        "tail_rows": TAIL_ROWS,
         "tail_kind": kind,
         "tail_address": address(workspace, "panel-tail", chosen, window="", seen=newest),
         "tail_filtered": bool(chosen["scope"] or chosen["status"]),

@@ -1,0 +1,167 @@
+"""The console as a person meets it: signing in, editing, publishing, watching."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from routing.services import registry, revisions
+from tests.routing.conftest import EDITOR
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_hint_is_edited_undone_and_published(sign_in, workspace):
+    page = sign_in("endpoints/hitspec")
+
+    page.get_by_role("button", name="Add a hint").first.click()
+    expect(page.get_by_label("Hint 2", exact=True)).to_be_focused()
+    page.keyboard.type("keep an article as text")
+    page.keyboard.press("Tab")
+    expect(page.locator("#toasts")).to_contain_text("Hints saved to the draft")
+    expect(page.locator("#draftchip")).to_contain_text("1 change")
+
+    page.get_by_label("Hint 2", exact=True).press("Alt+ArrowUp")
+    expect(page.get_by_label("Hint 1", exact=True)).to_have_value("keep an article as text")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_label("Hint 1", exact=True)).to_have_value("fetch a public web page as readable Markdown text")
+
+    page.locator("#draftchip a").click()
+    page.get_by_role("textbox", name="Message").fill("Say when to keep an article")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_role("heading", name="Revision 3")).to_be_visible()
+    assert revisions.live_document(workspace)["endpoints"][0]["use_when"][1] == "keep an article as text"
+
+
+def test_a_refused_hint_stays_in_its_field_with_the_reason_beside_it(sign_in):
+    page = sign_in("endpoints/hitspec")
+
+    page.get_by_label("Hint 1", exact=True).fill("x" * 300)
+    page.keyboard.press("Tab")
+
+    expect(page.locator("#hint-0-n")).to_contain_text("256 bytes")
+    expect(page.get_by_label("Hint 1", exact=True)).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Hint 1", exact=True)).to_have_value("x" * 300)
+
+
+def test_what_is_typed_while_a_save_is_on_its_way_is_kept_and_saved(sign_in, workspace, monkeypatch):
+    registry.edit_endpoint(workspace, "hitspec", {"use_when": ["first hint", "second hint"]}, by=EDITOR)
+    edit = registry.edit_endpoint
+    monkeypatch.setattr(registry, "edit_endpoint", lambda *args, **kwargs: (time.sleep(0.6), edit(*args, **kwargs))[1])
+    page = sign_in("endpoints/hitspec")
+
+    page.get_by_label("Hint 1", exact=True).fill("first hint, better")
+    page.get_by_label("Hint 2", exact=True).press("End")
+    page.keyboard.type(", which goes on for longer than the server needs", delay=40)
+    expect(page.locator("#toasts")).to_contain_text("Hints saved")
+    page.keyboard.press("Tab")
+
+    expect(page.locator("#part-use_when")).to_contain_text("Saved to the draft")
+    whole = "second hint, which goes on for longer than the server needs"
+    expect(page.get_by_label("Hint 2", exact=True)).to_have_value(whole)
+    page.wait_for_timeout(1500)
+    page.reload()
+    expect(page.get_by_label("Hint 2", exact=True)).to_have_value(whole)
+    expect(page.get_by_label("Hint 1", exact=True)).to_have_value("first hint, better")
+
+
+def test_the_tail_takes_a_decision_in_without_reload_waits_when_paused_and_catches_up(sign_in, decide):
+    page = sign_in()
+    rows = page.locator("#tail tr[id]")
+    expect(page.locator("[data-live-state=open]")).to_be_visible()
+
+    started = time.monotonic()
+    decide()
+    expect(rows).to_have_count(1, timeout=3000)
+    assert time.monotonic() - started < 2
+    expect(page.locator("#figures")).to_contain_text("1 decision in the last hour")
+
+    page.keyboard.press("Space")
+    decide("bake a cake with cherries")
+    decide()
+    expect(page.locator("[data-waiting]")).to_have_text("2 waiting")
+    expect(rows).to_have_count(1)
+
+    page.keyboard.press("Space")
+    expect(rows).to_have_count(3)
+    expect(page.locator("[data-waiting]")).to_be_hidden()
+    rows.first.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Decision")
+
+
+def test_an_open_table_and_the_focus_survive_a_refresh(sign_in, decide):
+    decide()
+    page = sign_in()
+    page.locator("#s-lat").click()
+    page.locator("#tail a").first.focus()
+
+    decide("bake a cake with cherries")
+
+    expect(page.locator("#tail tr[id]")).to_have_count(2)
+    expect(page.locator("#figures")).to_contain_text("2 decisions")
+    expect(page.locator("#table-latency")).to_be_visible()
+    assert page.evaluate("document.activeElement.id") == "link-1"
+
+
+def test_charts_are_drawn_again_when_the_theme_changes(sign_in, decide):
+    decide()
+    page = sign_in()
+    picture = "document.querySelector('#plot-rate canvas').toDataURL()"
+    light = page.evaluate(picture)
+
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(200)
+
+    assert page.evaluate(picture) != light
+
+
+def test_the_keyboard_reaches_rooms_rows_and_the_search_field(sign_in, decide, live_address):
+    decision = decide()
+    page = sign_in()
+
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.wait_for_url("**/decisions")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/decisions/{decision}")
+    page.keyboard.press("g")
+    page.keyboard.press("e")
+    page.wait_for_url("**/endpoints")
+    page.keyboard.press("/")
+    page.keyboard.type("note")
+
+    page.wait_for_url("**/endpoints?q=note")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("#f-q")).to_be_focused()
+
+
+def test_a_decision_page_tells_an_outcome_as_soon_as_it_is_reported(sign_in, decide, workspace):
+    from routing.services import ledger
+    from routing.services.ledger import Report
+
+    decision = decide()
+    page = sign_in(f"decisions/{decision}")
+    expect(page.locator("#facts")).to_contain_text("No call reported")
+
+    ledger.accept(
+        workspace.pk,
+        "default",
+        "a-harness",
+        [Report(id="i1", kind="invocation", target="hitspec__fetch", status="started", decision_id=decision)],
+    )
+    ledger.write(workspace.pk)
+
+    expect(page.locator("#facts")).to_contain_text("Invoked, as advised")
+
+
+def test_the_menu_of_a_phone_opens_and_leads_on(sign_in):
+    page = sign_in()
+    page.set_viewport_size({"width": 390, "height": 844})
+
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("link", name="Endpoints").click()
+
+    page.wait_for_url("**/endpoints")

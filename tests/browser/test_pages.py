@@ -1,0 +1,76 @@
+"""Every page in both themes: nothing for axe to report, nothing that scrolls sideways, nothing on the console."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from routing.services import registry
+from tests.routing.conftest import EDITOR
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
+WIDTHS = (1440, 768, 390)
+
+
+@pytest.fixture
+def pages(decide, workspace) -> list[str]:
+    decision = decide()
+    nothing = decide("bake a cake with cherries")
+    registry.edit_endpoint(workspace, "hitspec", {"use_when": ["fetch a page", "git"]}, by=EDITOR)
+    return [
+        "",
+        "decisions",
+        "decisions?q=nothing",
+        f"decisions/{decision}",
+        f"decisions/{nothing}",
+        "endpoints",
+        "endpoints/hitspec",
+        "publish",
+        "revisions",
+        "revisions/2",
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_gives_axe_anything_to_report(sign_in, pages, live_address, theme):
+    page = sign_in()
+    page.context.add_cookies([{"name": "switchyard_theme", "value": theme, "url": live_address}])
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+    found = []
+    for path in pages:
+        page.goto(f"{live_address}/w/acme/{path}")
+        found += [f"{path}: {problem}" for problem in violations(page)]
+
+    assert found == []
+
+
+def test_the_gate_gives_axe_nothing_to_report(page, live_address, workspace):
+    page.goto(f"{live_address}/sign-in")
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+
+    assert violations(page) == []
+
+
+def violations(page) -> list[str]:
+    page.evaluate(AXE.read_text())
+    result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [f"{one['id']} {one['nodes'][0]['html'][:120]}" for one in result["violations"]]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_page_scrolls_sideways(sign_in, pages, live_address, width):
+    page = sign_in()
+    page.set_viewport_size({"width": width, "height": 900})
+
+    wide = []
+    for path in pages:
+        page.goto(f"{live_address}/w/acme/{path}")
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            wide.append(path)
+
+    assert wide == []
