@@ -144,7 +144,9 @@ def _verbs(name: str) -> str:
 def _first(rules: Rules, words: str) -> str | None:
     spoken = frozenset(words.split())
     for answer, wanted in rules:
-        if not wanted.isdisjoint(spoken) or any("+" in word and f" {word.replace('+', ' ')} " in words for word in wanted):
+        if not wanted.isdisjoint(spoken) or any(
+            "+" in word and f" {word.replace('+', ' ')} " in words for word in wanted
+        ):
             return answer
     return None
 
@@ -166,7 +168,8 @@ def _base(word: str) -> str:
         stem = word.removesuffix(ending)
         if stem == word or len(stem) < 2:
             continue
-        for guess in (stem, f"{stem}e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem, f"{stem[:-1]}y"):
+        undoubled = stem[:-1] if stem[-1:] == stem[-2:-1] else stem
+        for guess in (stem, f"{stem}e", undoubled, f"{stem[:-1]}y" if stem.endswith("i") else stem):
             if guess in _BASES:
                 return guess
     return word

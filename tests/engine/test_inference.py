@@ -76,3 +76,10 @@ def test_an_edit_of_the_operator_is_told_apart_from_a_declaration():
     found = describe_traits(Tool(name="x", risk="low", effect="read"), overridden=["risk"])
 
     assert (found.provenance["risk"], found.provenance["effect"]) == ("overridden", "declared")
+
+
+@pytest.mark.parametrize(
+    "prose", ["Reads the pages of one document", "Pass the number of the issue", "The pass is shown"]
+)
+def test_words_that_merely_look_like_paying_make_nothing_critical(prose):
+    assert describe_traits(Tool(name="read_document", description=prose)).risk == "low"
