@@ -9,12 +9,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
 import httpx
 
-from control.demo.outcomes import Report, simulate
+from control.demo.outcomes import simulate
 from control.demo.requests import Request, requests
 
 REPORT_EVERY_S = 0.25
@@ -62,7 +63,7 @@ class Traffic:
         self.tally = Tally()
         self.stopping = asyncio.Event()
         self.cause: CannotSend | None = None
-        self._due: list[tuple[float, int, str, Report]] = []
+        self._due: list[tuple[float, int, str, Mapping[str, Any]]] = []
         self._entries = 0
         self._unanswered = 0
         self._started = time.monotonic()
@@ -156,11 +157,16 @@ class Traffic:
             self.tally.problems[f"HTTP {response.status_code}"] += 1
         elif "decision_id" in (answer := response.json()):
             self.tally.answers[_status(answer)] += 1
-            prefix = f"demo-{self.plan.run}-{request.number}"
-            for report in simulate(answer, prefix=prefix, dice=request.dice):
-                self._entries += 1
-                moment = time.monotonic() + report.after_s
-                heapq.heappush(self._due, (moment, self._entries, request.audience, report))
+            self._plan_reports(request, answer)
+
+    def _plan_reports(self, request: Request, answer: Mapping[str, Any]) -> None:
+        now, moment = datetime.now(UTC), time.monotonic()
+        for report in simulate(answer, prefix=f"demo-{self.plan.run}-{request.number}", dice=request.dice):
+            self._entries += 1
+            # Reports are sent together with others; each says itself when its fact is meant to have happened.
+            happened = (now + timedelta(seconds=report.after_s)).isoformat()
+            event = {**report.event, "at": happened}
+            heapq.heappush(self._due, (moment + report.after_s, self._entries, request.audience, event))
 
     async def _report(self) -> None:
         while True:
@@ -170,8 +176,8 @@ class Traffic:
     async def _report_due(self, now: float) -> None:
         batches: dict[str, list[Mapping[str, Any]]] = {}
         while self._due and self._due[0][0] <= now and sum(map(len, batches.values())) < REPORT_BATCH:
-            _, _, audience, report = heapq.heappop(self._due)
-            batches.setdefault(audience, []).append(report.event)
+            _, _, audience, event = heapq.heappop(self._due)
+            batches.setdefault(audience, []).append(event)
         for audience, events in batches.items():
             await self._report_batch(events, self.plan.keys[audience])
 
