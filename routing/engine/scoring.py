@@ -22,7 +22,7 @@ from routing.engine.scope import View
 
 Array = npt.NDArray[np.float64]
 
-COVERAGE_SHARE = 0.5  # of a score hangs on how much of the request is covered
+COVERAGE_SHARE = 0.65  # of a score hangs on how much of the request is covered
 NAME_SHARE = 0.45  # what a wholly named tool gains over its score
 HINT_SHARE = 0.5  # what a tool gains of whose hints one is wholly said by the request
 PHRASE_SHARE = 0.35  # what a tool gains whose very name is the request

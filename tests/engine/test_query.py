@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,3 +138,12 @@ def test_any_text_reads_into_terms_within_bounds(text: str) -> None:
 
     assert all(0 <= term.weight <= 1.5 for term in request.terms)
     assert len({term.term for term in request.terms}) == len(request.terms)
+
+
+@pytest.mark.parametrize("filler", ["a.", "a-", "a/", "{:", '"a', "a(", "@a.", "a1-", "../", "<a"])
+def test_no_text_takes_long_to_read(filler: str) -> None:
+    started = time.process_time()
+
+    read_request((filler * 2048)[:2048])
+
+    assert time.process_time() - started < 1.0
