@@ -144,7 +144,7 @@ def page(request: HttpRequest, workspace: Workspace, decision: uuid.UUID) -> Htt
 def _told(workspace: Workspace, row: Decision) -> dict[str, Any]:
     events = listings.events_of(row)
     own = next((event for event in events if event.kind == "recommendation"), None)
-    bars = figures.candidate_bars(row.candidates)
+    bars = figures.candidate_bars(row.candidates, by_field=row.type != "route")
     return {
         "decision": row,
         "short": _short(row),
@@ -166,7 +166,7 @@ def _told(workspace: Workspace, row: Decision) -> dict[str, Any]:
         "wide": telling.scales(row, figures.WIDE),
         "narrow": telling.scales(row, figures.NARROW),
         "route": row.answer or {},
-        "source_word": words.SOURCE_WORDS.get(row.source or "", ""),
+        "answered_by": telling.answered_by(row),
         "revision_row": _revision(workspace, row.revision),
         "stream": _stream(workspace, row),
     }

@@ -93,19 +93,23 @@ class CandidateBar:
 
 
 ADJUSTMENTS = ("f-more", "Adjustments")
+PROBABILITY = ("fl acc", "Probability")
 ROUNDING = 0.005
 
 
-def candidate_bars(candidates: Sequence[Mapping[str, Any]]) -> list[CandidateBar]:
-    """Score by field on one common scale, which the best score fills."""
+def candidate_bars(candidates: Sequence[Mapping[str, Any]], *, by_field: bool = True) -> list[CandidateBar]:
+    """Score by field on one common scale, which the best score fills. A route's scores are probabilities without fields."""
     if not candidates:
         return []
     scale = 100.0 / max(*(float(candidate["score"]) for candidate in candidates), 1e-9)
     first = float(candidates[0]["score"])
-    return [_candidate_bar(rank, candidate, first, scale) for rank, candidate in enumerate(candidates, start=1)]
+    whole = None if by_field else PROBABILITY
+    return [_candidate_bar(rank, candidate, first, scale, whole) for rank, candidate in enumerate(candidates, start=1)]
 
 
-def _candidate_bar(rank: int, candidate: Mapping[str, Any], first: float, scale: float) -> CandidateBar:
+def _candidate_bar(
+    rank: int, candidate: Mapping[str, Any], first: float, scale: float, whole: tuple[str, str] | None
+) -> CandidateBar:
     score, groups = float(candidate["score"]), _grouped(candidate.get("fields") or {})
     spoken = sum(groups.values())
     rest = score - spoken
@@ -114,7 +118,7 @@ def _candidate_bar(rank: int, candidate: Mapping[str, Any], first: float, scale:
     shrink = max(0.0, score) / spoken if rest < 0 < spoken else 1.0
     shown = [(shape, label, groups[shape], shrink) for shape, label in GROUP_ORDER if groups[shape] > 0]
     if rest > ROUNDING:
-        shown.append((*ADJUSTMENTS, rest, 1.0))
+        shown.append((*(whole or ADJUSTMENTS), rest, 1.0))
     parts, x = [], 0.0
     for shape, label, amount, factor in shown:
         width = amount * factor * scale
@@ -122,7 +126,7 @@ def _candidate_bar(rank: int, candidate: Mapping[str, Any], first: float, scale:
             Part(shape=shape, label=label.lower(), score=amount, x=round(x, 2), width=round(max(width - 0.5, 0.3), 2))
         )
         x += width
-    said = [f"{part.label} {part.score:.1f}" for part in parts]
+    said = [f"{part.label} {part.score:.{2 if whole else 1}f}" for part in parts]
     return CandidateBar(
         rank=rank,
         target=str(candidate["target"]),

@@ -136,8 +136,23 @@ _ABOUT_TARGET = {"confident": "", "selected": "", "ambiguous": "It comes first, 
 
 def _first_reason(decision: Decision) -> str:
     if decision.status == "selected":
-        return f"The router chose it, {words.SOURCE_WORDS.get(decision.source or '', 'a provider')} having answered."
+        return _above(decision)
     return words.reason(decision.reason_codes[0]).sentence if decision.reason_codes else ""
+
+
+def _above(decision: Decision) -> str:
+    """Why a route selects: its confidence beside the threshold that it had to reach."""
+    reached, direct = chance(decision), (decision.thresholds or {}).get("direct")
+    if reached is None or direct is None:
+        return "The router selected it."
+    return f"Its confidence, {reached:.2f}, reaches the direct threshold, {float(direct):.2f}."
+
+
+def answered_by(decision: Decision) -> str:
+    """Who chose, in words; the provider `local` is the resolver's own ranker."""
+    if decision.source == "provider" and (decision.answer or {}).get("provider") == "local":
+        return words.SOURCE_WORDS["local"]
+    return words.SOURCE_WORDS.get(decision.source or "", "nobody yet")
 
 
 def _without_target(decision: Decision) -> str:
@@ -150,7 +165,10 @@ def reasons(decision: Decision) -> list[words.Reason]:
     codes = list(decision.reason_codes)
     if decision.fallback_reason and decision.fallback_reason not in codes:
         codes.insert(0, decision.fallback_reason)
-    return [words.reason(code) for code in codes]
+    told = [words.reason(code) for code in codes]
+    return told or (
+        [words.Reason(code="", tone=words.GOOD, sentence=_above(decision))] if decision.status == "selected" else []
+    )
 
 
 # --- four facts -----------------------------------------------------------------------------------------------------
