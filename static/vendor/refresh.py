@@ -34,7 +34,9 @@ def differing(manifest: dict) -> list[str]:
 def fetch(package: dict, *, pin: bool) -> None:
     with tempfile.TemporaryDirectory() as directory:
         spec = f"{package['name']}@{package['version']}"
-        packed = subprocess.run(["npm", "pack", "--silent", spec], cwd=directory, check=True, capture_output=True, text=True)
+        packed = subprocess.run(
+            ["npm", "pack", "--silent", spec], cwd=directory, check=True, capture_output=True, text=True
+        )
         with tarfile.open(Path(directory) / packed.stdout.strip().splitlines()[-1]) as archive:
             for entry in package["files"]:
                 content = archive.extractfile("package/" + entry["from"]).read()
