@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 import sys
 import tomllib
@@ -84,6 +85,8 @@ def _execute(program: str, words: list[str]) -> int:
         if words[:1] == ["up"]:
             return _up(program, words[1:])  # loads Django only when there is something to prepare
         django.setup()
+        if "SWITCHYARD_LOG_LEVEL" not in os.environ:
+            logging.getLogger().setLevel(logging.WARNING)  # a command's terminal is for its answer
         if not words or words in (["help"], ["--help"], ["-h"]):
             print(_help(program))
             return 0

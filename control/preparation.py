@@ -31,16 +31,20 @@ def migrate(say: Say) -> None:
 def first_content(*, url: str, is_loopback: bool, demo: bool | None, say: Say) -> bool:
     """Administrator, key and, unless `demo` is False, demo content on the first start; True when this was the first.
 
-    `demo` True loads the demo content whenever it is asked for.
+    `demo` True loads the demo content whenever it is asked for. On a machine of one's own (`is_loopback`) endpoints may be
+    there too, a model server for instance; any other new installation calls no private address until it is told to.
     """
     from control import firstrun
     from control.demo import load
+    from routing.models import Workspace
     from routing.models.actor import SYSTEM
 
     made = firstrun.ensure(environment.data_dir, environment.public_url or url)
     if demo or (made is not None and demo is None):
         say("loading the demo content")
         load(by=SYSTEM)
+    if made is not None and is_loopback:
+        Workspace.objects.update(allow_private=["127.0.0.0/8", "::1"])
     return made is not None
 
 

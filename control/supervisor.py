@@ -72,8 +72,7 @@ class Supervisor:
     # --- signals ----------------------------------------------------------------------------------------------------
     def listen(self) -> None:
         """From here on SIGTERM, SIGINT and SIGHUP ask for a stop; the second one ends everything at once."""
-        for end in self._wake:
-            os.set_blocking(end, False)
+        os.set_blocking(self._wake[1], False)
         signal.set_wakeup_fd(self._wake[1], warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             # nohup and a shell's background jobs ignore a signal on purpose.
@@ -93,9 +92,8 @@ class Supervisor:
             raise Stopped
 
     def _pause(self, seconds: float) -> None:
-        with contextlib.suppress(InterruptedError):
-            select.select([self._wake[0]], [], [], max(0.0, seconds))
-        with contextlib.suppress(BlockingIOError):
+        woken, _, _ = select.select([self._wake[0]], [], [], max(0.0, seconds))
+        if woken:
             os.read(self._wake[0], 4096)
 
     # --- starting ---------------------------------------------------------------------------------------------------

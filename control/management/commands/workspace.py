@@ -6,9 +6,11 @@ import ipaddress
 import re
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError, CommandParser
 
 from control.management.answer import BAD_USAGE, AnswerCommand, find_workspace
+from control.models import Membership, Role
 from routing.models import Workspace
 from routing.models.actor import SYSTEM
 from routing.services import registry
@@ -60,7 +62,11 @@ def _create(name: str) -> Workspace:
             f"{name!r} is no name for a workspace: 1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit",
             returncode=BAD_USAGE,
         )
-    return Workspace.objects.filter(name=name).first() or registry.create_workspace(name, title=name, by=SYSTEM)
+    workspace = Workspace.objects.filter(name=name).first() or registry.create_workspace(name, title=name, by=SYSTEM)
+    # A workspace without members would be seen by nobody.
+    for user in get_user_model().objects.filter(is_superuser=True):
+        Membership.objects.get_or_create(user=user, workspace=workspace, defaults={"role": Role.ADMINISTRATOR})
+    return workspace
 
 
 def _apply(workspace: Workspace, options: dict[str, Any]) -> list[str]:
