@@ -57,7 +57,7 @@ _RISKS = _rules(
         "medium": "write edit patch create shell exec execute commit send update insert rename move modify upload deploy "
         "publish run post push install set save add replace",
         "low": "read search find list inspect diff status get lookup show view query describe fetch count grep browse "
-        "recall summarize explain",
+        "recall summarize explain return retrieve display",
     }
 )
 
@@ -69,20 +69,22 @@ _EFFECTS = _rules(
         "write": "write edit patch create update insert rename move modify append replace set save add send post push publish "
         "upload commit install merge remember store upsert put schedule",
         "read": "read search find list inspect diff status get lookup show view query describe fetch count grep browse recall "
-        "check verify validate lint summarize explain analyze calculate convert",
+        "check verify validate lint summarize explain analyze calculate convert return retrieve display",
     }
 )
 
 _RISK_OF_EFFECT = {"read": "low", "write": "medium", "execute": "medium", "erase": "high"}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LETTERS = re.compile(r"[a-z0-9]+")
+_SENTENCE = re.compile(r"[.;:\n(]")
+_JOINING = frozenset({"and", "or", "then"})
 _MOST_WORDS = 400  # of a description: prose beyond that says nothing new about what a tool is
 
 
 def describe_traits(tool: Tool, *, overridden: Iterable[str] = ()) -> Traits:
     """What a tool is, with the provenance of each trait. `overridden` names the traits that an operator has set."""
     annotated = annotated_traits(tool.annotations)
-    inferred = infer_traits(tool.name, f"{tool.title or ''} {tool.description}")
+    inferred = infer_traits(tool.name, tool.description or tool.title or "")
     values: dict[str, str] = {}
     provenance: dict[str, str] = {}
     by_operator = set(overridden)
@@ -111,32 +113,42 @@ def annotated_traits(annotations: Mapping[str, Any]) -> dict[str, str]:
 
 def infer_traits(name: str, description: str) -> dict[str, str]:
     named, prose = _words(name), _words(description)
-    verbs = _verbs(name)
-    effect = _first(_EFFECTS, verbs) or _first(_EFFECTS, prose)
+    verbs, opening = _verbs(name), _opening(description)
+    effect = _first(_EFFECTS, verbs) or _first(_EFFECTS, opening) or _first(_EFFECTS, prose)
     return {
         "category": _first(_CATEGORIES, named) or _first(_CATEGORIES, prose) or "general",
-        "risk": _risk(verbs, f"{named.rstrip()}{prose}") or _RISK_OF_EFFECT.get(effect or "", "medium"),
+        "risk": _risk((verbs, opening), f"{named.rstrip()}{prose}") or _RISK_OF_EFFECT.get(effect or "", "medium"),
         "effect": effect or "execute",  # what is not known to be harmless is not called so
     }
 
 
-def _risk(verbs: str, both: str) -> str | None:
-    # What is critical counts wherever it is said; lesser words count in the name before they count in prose.
-    return _first(_RISKS[:1], both) or _first(_RISKS, verbs) or _first(_RISKS, both)
+def _opening(description: str) -> str:
+    """The verbs of a description's first sentence; nothing when what follows speaks of erasing or executing."""
+    first, *rest = _SENTENCE.split(description.strip(), maxsplit=1)
+    more = _first(_EFFECTS[:2], _words(rest[0])) if rest else None
+    return " " if more else _verbs(first)
+
+
+def _risk(spoken: tuple[str, str], both: str) -> str | None:
+    # What is critical counts wherever it is said; lesser words count in the name, then in the opening, then in prose.
+    return _first(_RISKS[:1], both) or _first(_RISKS, spoken[0]) or _first(_RISKS, spoken[1]) or _first(_RISKS, both)
 
 
 def _verbs(name: str) -> str:
-    """The words of a name that may say what it does: in `list_deleted_commits` only `list` does.
+    """The words of a name, or of a description's first sentence, that may say what a tool does: in
+    `list_deleted_commits` only `list` does, and "Shows the commit logs" speaks of showing.
 
     A name that starts with a reading verb goes on with what is read, unless it joins another verb (`get_or_create`) or
     names a loss outright (`find_delete`); plurals and participles after the first word are no verbs.
     """
     words = _LETTERS.findall(_split(name))
     first = next((index for index, word in enumerate(words) if _base(word) in _BASES), 0)
-    found = [*words[:first], *map(_base, words[first : first + 1]), *words[first + 1 :]]
+    found = [
+        _base(word) if index == first or words[index - 1] in _JOINING else word for index, word in enumerate(words)
+    ]
     joined = f" {' '.join(found)} "
     reads = bool(found) and found[first] in _EFFECTS[-1][1]
-    if reads and not {"and", "or", "then"} & set(words) and not _first(_EFFECTS[:1], joined):
+    if reads and not _JOINING & set(words) and not _first(_EFFECTS[:1], joined):
         return f" {found[first]} "
     return joined
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from routing.engine.inference import describe_traits
+from routing.engine.inference import describe_traits, infer_traits
 from routing.engine.registry import Tool
 
 
@@ -83,3 +83,17 @@ def test_an_edit_of_the_operator_is_told_apart_from_a_declaration():
 )
 def test_words_that_merely_look_like_paying_make_nothing_critical(prose):
     assert describe_traits(Tool(name="read_document", description=prose)).risk == "low"
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "effect"),
+    [
+        ("git_log", "Shows the commit logs", "read"),
+        ("recent", "Lists what was deleted", "read"),
+        ("pop_queue", "Returns and deletes the oldest message", "erase"),
+        ("report", "Return the report. Can delete old ones too.", "erase"),
+        ("overview", "Lists files and runs a shell command", "execute"),
+    ],
+)
+def test_a_first_sentence_speaks_when_the_name_does_not(name, description, effect):
+    assert infer_traits(name, description)["effect"] == effect
