@@ -125,8 +125,8 @@ def tail(workspace: Workspace, *, kind: str, scope: str = "", status: str = "", 
         rows = rows.filter(status=status)
     events = list(rows.order_by("-seq")[:size])
     wanted = [known for event in events if (known := _as_id(event.decision_id or ""))]
-    found = {row.pk: row for row in decisions(workspace).filter(pk__in=wanted)}
-    return [TailRow(event=event, decision=found.get(_as_id(event.decision_id or ""))) for event in events]
+    found = {str(row.pk): row for row in decisions(workspace).filter(pk__in=wanted)}
+    return [TailRow(event=event, decision=found.get(event.decision_id or "")) for event in events]
 
 
 def newest_seq(workspace: Workspace) -> int:

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
@@ -27,7 +27,7 @@ STATUSES = ("confident", "ambiguous", "no_match", "selected", "fallback", "queue
 WORDS = {"q": "about", "status": "verdict", "since": ""}
 
 
-@require_GET
+@require_safe
 @vary_on_headers("HX-Request")
 @may("decision.view")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -132,7 +132,7 @@ def _runner(decision: Decision) -> str:
 
 
 # --- one decision ---------------------------------------------------------------------------------------------------
-@require_GET
+@require_safe
 @vary_on_headers("HX-Request")
 @may("decision.view")
 def page(request: HttpRequest, workspace: Workspace, decision: uuid.UUID) -> HttpResponse:

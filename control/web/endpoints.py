@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
@@ -30,7 +30,7 @@ FILTERS = ("q", "kind", "enabled", "tag")
 RECENT = timedelta(hours=24)
 
 
-@require_GET
+@require_safe
 @vary_on_headers("HX-Request")
 @may("registry.view")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -83,7 +83,7 @@ def _chip(workspace: Workspace, chosen: Mapping[str, str], name: str) -> dict[st
 
 
 # --- one endpoint ---------------------------------------------------------------------------------------------------
-@require_GET
+@require_safe
 @may("registry.view")
 def page(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
     return render(request, "endpoints/detail.html", told(request, find(workspace, name)))

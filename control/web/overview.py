@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from control.access import may
 from control.web import figures, telling, words
@@ -25,7 +25,7 @@ RESULT_STATUSES = {
 }
 
 
-@require_GET
+@require_safe
 @may("overview.view")
 def overview(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     chosen = _filters(request.GET)
@@ -33,13 +33,13 @@ def overview(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     return render(request, "overview/index.html", context | {"stream": _stream(workspace, chosen)})
 
 
-@require_GET
+@require_safe
 @may("overview.view")
 def figures_panel(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     return render(request, "overview/index.html#figures", _figures(workspace, _filters(request.GET)))
 
 
-@require_GET
+@require_safe
 @may("overview.view")
 def tail_panel(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     return render(

@@ -6,6 +6,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+
+from control.web.context import theme_of
 
 
 def _page(request: HttpRequest, status: int, title: str, say: str, art: str = "end") -> HttpResponse:
@@ -38,7 +41,10 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def server_error(request: HttpRequest) -> HttpResponse:
     say = "The fault is on our side and is written to the log. Nothing that you sent was half done: changes are saved whole or not at all."
-    return _page(request, 500, "Something broke", say, "gap")
+    # Without the request: what broke may be the database, which the frame would ask who is signed in.
+    context = {"heading": "Something broke", "say": say, "status": 500, "art": "gap", "theme": theme_of(request)}
+    context["request_id"] = getattr(request, "request_id", "")
+    return HttpResponse(render_to_string("problems/problem.html", context), status=500)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "", **kwargs: Any) -> HttpResponse:

@@ -20,7 +20,7 @@ from routing.models import Revision, Workspace
 from routing.services import registry, revisions
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @may("registry.view")
 def page(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     if request.method == "POST":

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from control.access import may
 from control.web import diffing
@@ -20,7 +20,7 @@ from routing.models import Revision, Workspace
 from routing.services import revisions as service
 
 
-@require_GET
+@require_safe
 @may("revision.view")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     after, before = _number(request.GET.get("after")), _number(request.GET.get("before"))
@@ -38,7 +38,7 @@ def _number(given: str | None) -> int | None:
     return int(given) if given and given.isdecimal() and len(given) < 10 else None
 
 
-@require_GET
+@require_safe
 @may("revision.view")
 def page(request: HttpRequest, workspace: Workspace, number: int) -> HttpResponse:
     revision = _find(workspace, number)
@@ -63,7 +63,7 @@ def _base(workspace: Workspace, revision: Revision) -> dict[str, Any]:
     return thaw(base) if base else dict(EMPTY)
 
 
-@require_GET
+@require_safe
 @may("revision.view")
 def export(request: HttpRequest, workspace: Workspace, number: int) -> HttpResponse:
     revision = _find(workspace, number)

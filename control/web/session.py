@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from control.web.context import THEME_COOKIE, THEMES
 from routing.models import Workspace
@@ -36,11 +36,11 @@ def own_path(request: HttpRequest, given: str | None) -> str:
 
 @never_cache
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponseBase:
     if request.user.is_authenticated:
         return redirect(own_path(request, request.GET.get("next")))
-    if request.method == "GET":
+    if request.method != "POST":
         return _page(request, next=request.GET.get("next", ""))
     name, password = request.POST.get("username", ""), request.POST.get("password", "")
     user = authenticate(request, username=name, password=password)
@@ -96,7 +96,7 @@ def theme(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """To the first workspace of the person, or to the gate."""
     if not request.user.is_authenticated:

@@ -157,6 +157,21 @@ def test_a_decision_page_tells_an_outcome_as_soon_as_it_is_reported(sign_in, dec
     expect(page.locator("#facts")).to_contain_text("Invoked, as advised")
 
 
+def test_going_back_brings_the_whole_unfiltered_page(sign_in, decide, live_address):
+    decide()
+    decide("bake a cake with cherries")
+    page = sign_in("decisions")
+    page.get_by_label("Verdict").select_option("no_match")
+    page.wait_for_url("**/decisions?status=no_match")
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+    page.go_back()
+
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+    assert page.url == f"{live_address}/w/acme/decisions"
+
+
 def test_the_menu_of_a_phone_opens_and_leads_on(sign_in):
     page = sign_in()
     page.set_viewport_size({"width": 390, "height": 844})

@@ -118,6 +118,20 @@ def _action(view):
     return getattr(view, "action", None)
 
 
+def test_what_broke_is_told_without_showing_the_code(admin, monkeypatch):
+    def broken(*args, **kwargs):
+        raise RuntimeError("a secret of the code")
+
+    monkeypatch.setattr("control.web.revisions.listings.revisions", broken)
+    admin.raise_request_exception = False
+
+    response = admin.get("/w/acme/revisions")
+
+    assert response.status_code == 500
+    assert "Something broke" in response.content.decode()
+    assert "a secret of the code" not in response.content.decode()
+
+
 def test_a_page_that_is_not_there_says_so_without_showing_the_code(admin):
     response = admin.get("/w/acme/endpoints/nothing")
 
