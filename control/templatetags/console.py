@@ -117,16 +117,6 @@ def share(part: Any, whole: Any) -> str:
 
 
 @register.filter
-def reason(code: str) -> words.Reason:
-    return words.reason(code)
-
-
-@register.filter
-def of(mapping: dict[str, Any], key: str) -> Any:
-    return mapping.get(key)
-
-
-@register.filter
 def plural(number: int, forms: str) -> str:
     """`{{ n|plural:"tool,tools" }}` → "1 tool", "1,200 tools"."""
     one, many = forms.split(",")

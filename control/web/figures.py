@@ -141,7 +141,7 @@ def _candidate_bar(
 def _grouped(fields: Mapping[str, Any]) -> dict[str, float]:
     groups = dict.fromkeys((shape for shape, _ in GROUP_ORDER), 0.0)
     for name, score in fields.items():
-        groups[FIELD_GROUPS.get(name, ("f-text", ""))[0]] += float(score)
+        groups[FIELD_GROUPS.get(name, "f-text")] += float(score)
     return {shape: max(0.0, amount) for shape, amount in groups.items()}
 
 

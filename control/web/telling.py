@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from control.web import figures, words
 from routing.listings import TailRow
 from routing.models import Decision, Event
 from routing.panels import Point
-
-LONG_UNREPORTED = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,24 +115,18 @@ def badge(status: str | None) -> Badge:
 # The order in which verdicts are drawn and listed, with the states that a decision may be in before it has one.
 VERDICTS = ("confident", "selected", "ambiguous", "no_match", "fallback", "failed")
 
-FIELD_GROUPS: dict[str, tuple[str, str]] = {
-    # field → (colour class, who said it)
-    "use_when": ("f-hint", "hints"),
-    "tool_use_when": ("f-hint", "hints"),
-    "hint": ("f-hint", "hints"),
-    "tags": ("f-tag", "tags"),
-    "tag": ("f-tag", "tags"),
-    "capabilities": ("f-tag", "tags"),
-    "tool": ("f-name", "names"),
-    "title": ("f-name", "names"),
-    "endpoint": ("f-name", "names"),
-    "name": ("f-name", "names"),
-    "parameters": ("f-input", "inputs"),
-    "input": ("f-input", "inputs"),
-    "description": ("f-text", "descriptions"),
-    "endpoint_description": ("f-text", "descriptions"),
-    "text": ("f-text", "descriptions"),
-    "vector": ("f-text", "descriptions"),
+# Which colour a field of the ranking has: teal was written by operators, blue is names and inputs, grey is downstream text.
+FIELD_GROUPS = {
+    "use_when": "f-hint",
+    "tool_use_when": "f-hint",
+    "tags": "f-tag",
+    "tool": "f-name",
+    "title": "f-name",
+    "endpoint": "f-name",
+    "parameters": "f-input",
+    "description": "f-text",
+    "endpoint_description": "f-text",
+    "vector": "f-text",
 }
 GROUP_ORDER = (
     ("f-hint", "Hints"),
@@ -142,20 +136,7 @@ GROUP_ORDER = (
     ("f-text", "Descriptions"),
 )
 
-EVENT_WORDS = {
-    "recommendation": "Recommended",
-    "invocation": "Invoked",
-    "transport_outcome": "Returned",
-    "domain_outcome": "Achieved",
-}
-EFFECT_WORDS = {"read": "reads", "write": "writes", "erase": "erases", "execute": "runs things"}
 RISKS = ("low", "medium", "high", "critical")
-PROVENANCE_WORDS = {
-    "declared": "declared by an operator",
-    "overridden": "overridden by an operator",
-    "annotation": "from the endpoint's annotation",
-    "inferred": "inferred from its name and text",
-}
 SOURCE_WORDS = {
     "provider": "a decision provider",
     "cache": "the route cache",
