@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from django.conf import settings
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from control import processes
+from control import lifeline, processes
 from control.environment import environment
 
 # Several processes share two cores: how long an example takes says nothing.
@@ -49,7 +50,14 @@ def bus_server() -> Iterator[str]:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     command = processes.bus(socket=place, directory=directory).command
     with (environment.data_dir / "bus.log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        tests = os.getpid()
+        # Tests that are killed must not leave their bus behind.
+        server = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            preexec_fn=(lambda: lifeline.die_with(tests)) if sys.platform == "linux" else None,
+        )
     try:
         _wait_for(settings.BUS_URL)
         yield settings.BUS_URL
