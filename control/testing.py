@@ -8,6 +8,7 @@ import sys
 
 from control.launch import CHECKOUT
 
+SETTINGS = "tests.settings"  # before whatever DJANGO_SETTINGS_MODULE says: a test never touches a real data dir
 HELP = """usage: manage.py test [PYTEST ARGUMENT …]
 
 Runs the test suite with embedded parts: SQLite and a bus of its own, in a directory that is removed afterwards.
@@ -29,6 +30,6 @@ def main(arguments: list[str]) -> int:
         )
         return 1
     spread = [] if any(word.startswith("-n") for word in arguments) else ["-n", "auto", "--maxprocesses", "8"]
-    command = [sys.executable, "-m", "pytest", "--dist", "loadgroup", *spread, *arguments]
+    command = [sys.executable, "-m", "pytest", f"--ds={SETTINGS}", "--dist", "loadgroup", *spread, *arguments]
     # pytest: 0 passed, 1 failed, 2 interrupted, 3 internal error, 4 bad usage, 5 nothing collected.
     return {0: 0, 4: 2}.get(subprocess.call(command, cwd=CHECKOUT), 1)

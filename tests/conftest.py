@@ -37,6 +37,11 @@ CHROMIUM_FLAGS = [
 ]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if settings.SETTINGS_MODULE != "tests.settings":
+        raise pytest.UsageError("DJANGO_SETTINGS_MODULE is set: unset it, or the tests would use a real data dir")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def bus_server() -> Iterator[str]:
     """The bus of this test process: the server of REDIS_URL, or one of its own from the wheel."""
