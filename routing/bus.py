@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import orjson
 import redis
 from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +26,10 @@ _STREAM = "switchyard:ledger:{}"
 _NUDGE = "switchyard:nudge:{}"
 _HEART = "switchyard:heart:{}"
 HEART_LASTS_S = 6
+
+# A bus that hangs costs this much once; then it is taken to be away for a while, so that answers do not wait for it.
+_PATIENCE_S = 1.5
+_PAUSE_S = 3.0
 
 
 class BusAway(Exception):
@@ -34,7 +41,9 @@ _lock = threading.Lock()
 
 @cache
 def _client_for(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=5, health_check_interval=15)
+    # A pooled connection that a restart of the bus has cut is worth a second try; silence is not.
+    once_more = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))
+    return redis.Redis.from_url(url, socket_connect_timeout=_PATIENCE_S, socket_timeout=_PATIENCE_S, retry=once_more)
 
 
 def client() -> redis.Redis:
@@ -43,9 +52,20 @@ def client() -> redis.Redis:
         return _client_for(settings.BUS_URL)
 
 
+class _Silence:
+    """Until when a bus that did not answer is left alone."""
+
+    until = 0.0
+
+
 def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    if time.monotonic() < _Silence.until:
+        raise BusAway("did not answer a moment ago")
     try:
         return function(*args, **kwargs)
+    except redis.TimeoutError:
+        _Silence.until = time.monotonic() + _PAUSE_S
+        raise BusAway("TimeoutError") from None
     except (redis.RedisError, OSError) as error:
         raise BusAway(type(error).__name__) from None
 

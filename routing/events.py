@@ -60,7 +60,6 @@ CHAINED = (
     "status",
     "reason_codes",
     "data",
-    "content_digest",
 )
 
 

@@ -97,7 +97,7 @@ def clean_memory(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 # --- Chromium -------------------------------------------------------------------------------------------------------
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Debian's Chromium; tests that use it are skipped where there is none."""
     if not CHROMIUM.exists():

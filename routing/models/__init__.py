@@ -2,7 +2,7 @@
 
 from routing.models.actor import Actor
 from routing.models.decisions import Decision
-from routing.models.ledger import ChainHead, Event, Minute, PendingEvent
+from routing.models.ledger import ChainHead, Event, Minute, PendingEvent, Receipt
 from routing.models.registry import (
     CapabilityRow,
     EndpointRow,
@@ -27,6 +27,7 @@ __all__ = [
     "Minute",
     "PendingEvent",
     "PolicyRow",
+    "Receipt",
     "Revision",
     "ScopeRow",
     "ToolRow",

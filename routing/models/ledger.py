@@ -13,12 +13,22 @@ class PendingEvent(models.Model):
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="pending_events")
     event_id = models.CharField(max_length=64)
-    digest = models.CharField(max_length=64)
     body = JsonTextField()
 
     class Meta:
         ordering = ("id",)
         constraints = [models.UniqueConstraint(fields=("workspace", "event_id"), name="pending_event_kept_once")]
+
+
+class Receipt(models.Model):
+    """What a harness reported under an id, as a digest: tells a repeat from a conflict. No part of the chain."""
+
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="+")
+    event_id = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("workspace", "event_id"), name="one_receipt_for_an_event")]
 
 
 class Event(models.Model):
@@ -41,7 +51,6 @@ class Event(models.Model):
     status = models.CharField(max_length=32, null=True, blank=True)
     reason_codes = JsonTextField(default=list, blank=True)
     data = JsonTextField(default=dict, blank=True)
-    content_digest = models.CharField(max_length=64)  # of what the caller sent: tells a repeat from a conflict
     prev_hash = models.CharField(max_length=64)
     hash = models.CharField(max_length=64)
 

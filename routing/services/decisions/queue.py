@@ -9,6 +9,7 @@ from typing import Any
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
+from routing import bus
 from routing.choices import DecisionState
 from routing.errors import Unavailable
 from routing.models import Decision
@@ -54,6 +55,7 @@ def enqueue(decision_id: Any) -> None:
     if _send is None:
         return
     try:
+        bus.ping()  # the transport of tasks has more patience with a bus that hangs than whoever waits for an answer
         _send(str(decision_id))
     except Exception as error:  # whatever the transport raises
         logger.warning("a decision could not be sent to a worker yet: %s", type(error).__name__)

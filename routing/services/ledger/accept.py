@@ -14,7 +14,7 @@ from django.utils import timezone
 from routing import bus
 from routing.errors import Unavailable
 from routing.events import REPORTED_DATA, allowed, content_digest, timestamp
-from routing.models import ChainHead, Event, PendingEvent
+from routing.models import ChainHead, Event, PendingEvent, Receipt
 
 logger = logging.getLogger(__name__)
 
@@ -74,16 +74,14 @@ def _lock(workspace_id: Any) -> None:
 
 
 def _known(workspace_id: Any, ids: Sequence[str]) -> dict[str, str]:
-    """Digest of each of these ids that is kept already."""
+    """Digest of each of these ids that is taken already; an id that this installation gave itself has none and meets none."""
     found: dict[str, str] = {}
     for start in range(0, len(ids), 400):
         part = ids[start : start + 400]
-        found |= dict(
-            Event.objects.filter(workspace_id=workspace_id, event_id__in=part).values_list("event_id", "content_digest")
-        )
-        found |= dict(
-            PendingEvent.objects.filter(workspace_id=workspace_id, event_id__in=part).values_list("event_id", "digest")
-        )
+        written = Event.objects.filter(workspace_id=workspace_id, event_id__in=part).values_list("event_id", flat=True)
+        found |= dict.fromkeys(written, "")
+        receipts = Receipt.objects.filter(workspace_id=workspace_id, event_id__in=part)
+        found |= dict(receipts.values_list("event_id", "digest"))
     return found
 
 
@@ -91,6 +89,7 @@ def _keep_new(
     workspace_id: Any, scope: str, harness: str, reports: Sequence[Report], known: dict[str, str]
 ) -> Acceptance:
     rows: list[PendingEvent] = []
+    receipts: list[Receipt] = []
     conflicts: list[int] = []
     duplicates = 0
     for place, report in enumerate(reports):
@@ -98,19 +97,16 @@ def _keep_new(
         digest = content_digest(content)
         if report.id not in known:
             known[report.id] = digest
-            body = {
-                **content,
-                "id": report.id,
-                "scope": scope,
-                "harness": harness,
-                "at": content["at"] or timestamp(timezone.now()),
-            }
-            rows.append(PendingEvent(workspace_id=workspace_id, event_id=report.id, digest=digest, body=body))
+            at = content["at"] or timestamp(timezone.now())
+            body = {**content, "id": report.id, "scope": scope, "harness": harness, "at": at}
+            rows.append(PendingEvent(workspace_id=workspace_id, event_id=report.id, body=body))
+            receipts.append(Receipt(workspace_id=workspace_id, event_id=report.id, digest=digest))
         elif known[report.id] == digest:
             duplicates += 1
         else:
             conflicts.append(place)
     PendingEvent.objects.bulk_create(rows, batch_size=200)
+    Receipt.objects.bulk_create(receipts, batch_size=200)
     if rows:
         transaction.on_commit(lambda: call_writer(workspace_id), robust=True)
     return Acceptance(accepted=len(rows), duplicates=duplicates, conflicts=tuple(conflicts))
@@ -134,9 +130,8 @@ def record(workspace_id: Any, body: Mapping[str, Any]) -> None:
 
 def keep(workspace_id: Any, body: Mapping[str, Any]) -> None:
     """Put an event into the waiting room within the caller's transaction."""
-    digest = content_digest({"id": body["id"]})
     PendingEvent.objects.bulk_create(
-        [PendingEvent(workspace_id=workspace_id, event_id=body["id"], digest=digest, body=dict(body))],
+        [PendingEvent(workspace_id=workspace_id, event_id=body["id"], body=dict(body))],
         ignore_conflicts=True,
     )
     transaction.on_commit(lambda: call_writer(workspace_id), robust=True)

@@ -115,5 +115,4 @@ def _said(workspace: Workspace, row: Event) -> dict[str, Any]:
         "status": row.status,
         "reason_codes": row.reason_codes,
         "data": row.data,
-        "content_digest": row.content_digest,
     }

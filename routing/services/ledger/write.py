@@ -46,7 +46,7 @@ def _write_batch(workspace_id: Any, workspace: str) -> int | None:
         head = ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
         waiting = list(PendingEvent.objects.filter(workspace_id=workspace_id)[:BATCH])
         marks, streamed = _from_bus(workspace_id, BATCH - len(waiting))
-        bodies = _unwritten(workspace_id, [*(row.body | {"digest": row.digest} for row in waiting), *streamed])
+        bodies = _unwritten(workspace_id, [*(row.body for row in waiting), *streamed])
         rows = _append(head, workspace, bodies)
         _decide(workspace_id, bodies)
         counters.count(workspace_id, rows)
@@ -111,7 +111,6 @@ def _row(head: ChainHead, workspace: str, body: Body, now: datetime) -> Event:
         "status": body.get("status"),
         "reason_codes": body.get("reason_codes") or [],
         "data": body.get("data") or {},
-        "content_digest": body.get("digest") or "",
     }
     return Event(
         workspace_id=head.workspace_id,
@@ -137,7 +136,6 @@ _COLUMNS = (
     "status",
     "reason_codes",
     "data",
-    "content_digest",
 )
 
 
