@@ -72,6 +72,21 @@ def test_nothing_that_was_answered_or_promised_is_lost_or_decided_twice(running:
     assert json.loads(running.command("verify_ledger", "--json"))["ok"]
 
 
+def test_a_bus_that_hangs_holds_up_no_answer_and_loses_nothing(running: Installation) -> None:
+    bus = running.pids("valkey-server")
+    running.signal(bus, signal.SIGSTOP)
+    try:
+        resolved = [running.post("/api/v1/resolve", {"query": FETCH}) for _ in range(5)]
+        promised = running.post("/api/v1/route", {"goal": FETCH, "wait_ms": 0})
+    finally:
+        running.signal(bus, signal.SIGCONT)
+
+    assert [answer.status for answer in (*resolved, promised)] == [200] * 5 + [202]
+    for answer in (*resolved, promised):
+        decision_id = answer.body["decision_id"]
+        eventually(lambda decision_id=decision_id: is_recorded_once(running, decision_id), 60)
+
+
 def is_recorded_once(running: Installation, decision_id: str) -> bool:
     found = running.get(f"/api/v1/decisions/{decision_id}")
     if found.status != 200 or found.body["state"] != "finished":
