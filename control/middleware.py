@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from asgiref.sync import iscoroutinefunction
+from asgiref.sync import iscoroutinefunction, sync_to_async
 from axes.middleware import AxesMiddleware
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
@@ -123,7 +123,11 @@ def _copy_hooks(wrapped: Any, handle: Any, applies: Callable[[str], bool]) -> No
     def process_view(request: HttpRequest, *args: Any) -> Any:
         return hook(request, *args) if applies(request.path_info) else None
 
-    handle.process_view = process_view
+    async def process_view_async(request: HttpRequest, *args: Any) -> Any:
+        return await sync_to_async(hook)(request, *args) if applies(request.path_info) else None
+
+    # Django would send a hook that is not async to a thread for every request, API calls included.
+    handle.process_view = process_view_async if iscoroutinefunction(handle) else process_view
 
 
 def _console(path: str) -> bool:
