@@ -28,7 +28,8 @@ SMALL_TALK = 60
 # A demo is looked at by anybody: prompts about private people, peoples, politics, illness or law are left out.
 UNFIT = re.compile(
     r"puppy|kill|vomit|sulfa|breakup|legal|death|nationalis|sex|ethnic|religio|biden|ssn|semit|american indian"
-    r"|company ask|insult|resume",
+    r"|company ask|insult|resume"
+    r"|/root/",  # where an annotator's own files lay
     re.IGNORECASE,
 )
 SOURCES = [
