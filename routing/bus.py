@@ -25,6 +25,8 @@ LIVE_CHANNEL = "switchyard:live"
 _STREAM = "switchyard:ledger:{}"
 _NUDGE = "switchyard:nudge:{}"
 _HEART = "switchyard:heart:{}"
+_ADVICE = "switchyard:advice:{}:{}"
+_ADVISED = "switchyard:advised:{}:{}:{}"
 HEART_LASTS_S = 6
 
 # A bus that hangs costs this much once; then it is taken to be away for a while, so that answers do not wait for it.
@@ -128,3 +130,24 @@ def hearts(workers: Sequence[str]) -> dict[str, bool]:
 def forget_hearts(workers: Sequence[str]) -> None:
     """Take workers for silent until they beat again; whoever starts them knows that none lives."""
     _call(client().delete, *(_HEART.format(worker) for worker in workers))
+
+
+def keep_advice(workspace_id: Any, scope: str, key: str, advice: Mapping[str, Any], seconds: int) -> None:
+    """Remember a piece of advice for a while, and under which key its decision's advice lies."""
+    pipe = client().pipeline(transaction=False)
+    pipe.set(_ADVICE.format(workspace_id, key), orjson.dumps(advice), ex=seconds)
+    pipe.set(_ADVISED.format(workspace_id, scope, advice["decision_id"]), key, ex=seconds)
+    _call(pipe.execute)
+
+
+def find_advice(workspace_id: Any, key: str) -> dict[str, Any] | None:
+    found = _call(client().get, _ADVICE.format(workspace_id, key))
+    return None if found is None else dict(orjson.loads(found))
+
+
+def drop_advice(workspace_id: Any, scope: str, decision_ids: Sequence[str]) -> None:
+    """Forget what these decisions of the scope advised."""
+    named = [_ADVISED.format(workspace_id, scope, decision_id) for decision_id in decision_ids]
+    keys = [key.decode() for key in _call(client().mget, named) if key is not None] if named else []
+    if keys:
+        _call(client().delete, *(_ADVICE.format(workspace_id, key) for key in keys))

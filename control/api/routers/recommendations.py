@@ -13,7 +13,7 @@ from control.api.answers import answer, await_decision, promise
 from control.api.auth import caller, needs
 from control.api.errors import problem
 from control.api.schemas import out
-from control.api.schemas.recommendations import ResolveIn, RouteIn
+from control.api.schemas.recommendations import AdviceIn, ResolveIn, RouteIn
 from routing.choices import DecisionState, DecisionType
 from routing.generation import is_kept_fresh
 from routing.models import Decision
@@ -58,6 +58,28 @@ async def _resolve_on_a_worker(
     if row.state == DecisionState.FINISHED:
         return answer(resolve_worker.complete(row.answer or {}, inline))
     return _failed(request, row) if row.is_final else promise(row, f"/api/v1/decisions/{decision_id}")
+
+
+@router.post(
+    "/advice",
+    auth=needs("decide"),
+    summary="Bounded advice for an activity, not decided twice",
+    operation_id="advice",
+    response={200: out.AdviceOut, **out.ERRORS},
+)
+async def advice(request: HttpRequest, data: AdviceIn) -> HttpResponse:
+    activity = decisions.Activity(
+        goal=data.goal,
+        phase=data.phase,
+        activity=data.activity,
+        outcome=data.outcome,
+        input_kinds=tuple(data.input_kinds),
+        goal_id=data.goal_id,
+    )
+    made = sync_to_async(decisions.advise)
+    return answer(
+        await made(caller(request), activity, reconsider=data.reconsider, failed_decision_id=data.failed_decision_id)
+    )
 
 
 @router.post(

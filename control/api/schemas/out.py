@@ -112,6 +112,22 @@ class TooLongOut(Out):
     max_query_bytes: int
 
 
+class AdviceOut(Out):
+    """The few fields that a host may put in front of its model."""
+
+    decision_id: str | None
+    status: Literal["confident", "ambiguous", "no_match", "unavailable"]
+    target: str | None
+    required: list[str]
+    alternatives: list[str]
+    ambiguous: bool
+    template_truncated: bool
+    alternatives_truncated: bool
+    catalog_revision: str | None
+    cached: bool
+    hint: str | None
+
+
 class SimulateResolveOut(Out):
     answers: list[ResolveAnswer | TooLongOut]
     warnings: list[dict[str, Any]]

@@ -21,6 +21,20 @@ class ActivityIn(In):
         return assemble(self.goal, self.phase, self.activity, self.outcome, self.input_kinds)
 
 
+Part = Annotated[str, bytes_between(1, 2048)]
+
+
+class AdviceIn(In):
+    goal: Part
+    phase: Part
+    activity: Part
+    outcome: str | None = None
+    input_kinds: list[str] = []
+    goal_id: CallerId | None = None
+    reconsider: Flag = False
+    failed_decision_id: CallerId | None = None
+
+
 class _Asked(In):
     query: str | None = None
     activity: ActivityIn | None = None

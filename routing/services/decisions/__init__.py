@@ -1,5 +1,6 @@
 """Decisions: resolve in the same breath, or keep the request for a worker; run, finish and sweep."""
 
+from routing.services.decisions.advice import Activity, advise
 from routing.services.decisions.caller import Caller
 from routing.services.decisions.queue import enqueue, on_enqueue, request
 from routing.services.decisions.resolve import browse, describe, judge, resolve, resolve_lane
@@ -8,8 +9,10 @@ from routing.services.decisions.running import run
 from routing.services.decisions.sweep import sweep
 
 __all__ = [
+    "Activity",
     "Caller",
     "RouteRequest",
+    "advise",
     "browse",
     "describe",
     "enqueue",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -30,8 +31,9 @@ def resolve(
     explain: bool = False,
     tier: str | None = None,
     session_id: str | None = None,
+    type_: str = DecisionType.RESOLVE.value,
 ) -> Answer:
-    """The answer of POST /resolve. Its event is on the bus (else in the database) before this returns.
+    """The answer of POST /resolve, recorded as a decision of `type_`. Its event is on the bus (else in the database) before this returns.
 
     Raises Unavailable when neither keeps it, NotFound when the caller's scope is gone. A query that is too long is
     answered without a decision.
@@ -43,7 +45,17 @@ def resolve(
         return resolution.answer
     decision_id = str(uuid7())
     latency_ms = round((time.perf_counter() - began) * 1000, 3)
-    facts = Facts(live, caller, resolution, query, decision_id, at, latency_ms, session_id)
+    facts = Facts(
+        live=live,
+        caller=caller,
+        resolution=resolution,
+        query=query,
+        decision_id=decision_id,
+        at=at,
+        latency_ms=latency_ms,
+        session_id=session_id,
+        type=type_,
+    )
     ledger.record(caller.workspace_id, facts.event() | {"decision": facts.decision()})
     return resolution.answer | {"decision_id": decision_id, "revision": live.revision}
 
@@ -82,31 +94,31 @@ def describe(caller: Caller, name: str) -> Answer:
     return found
 
 
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """What may be kept of a resolve: names, numbers and codes, never a word of the query."""
 
-    def __init__(
-        self,
-        live: Live,
-        caller: Caller,
-        resolution: Resolution,
-        query: str,
-        decision_id: str,
-        at: datetime,
-        latency_ms: float,
-        session_id: str | None,
-    ) -> None:
-        self.live, self.caller, self.resolution = live, caller, resolution
-        self.query, self.decision_id, self.at, self.latency_ms, self.session_id = (
-            query,
-            decision_id,
-            at,
-            latency_ms,
-            session_id,
-        )
-        self.answer = resolution.answer
-        self.recommendation: Mapping[str, Any] = self.answer.get("recommendation") or {}
-        self.policy = live.catalog.scopes[caller.scope].policy
+    live: Live
+    caller: Caller
+    resolution: Resolution
+    query: str
+    decision_id: str
+    at: datetime
+    latency_ms: float
+    session_id: str | None = None
+    type: str = DecisionType.RESOLVE.value
+
+    @property
+    def answer(self) -> Answer:
+        return self.resolution.answer
+
+    @property
+    def recommendation(self) -> Mapping[str, Any]:
+        return self.answer.get("recommendation") or {}
+
+    @property
+    def policy(self) -> str:
+        return self.live.catalog.scopes[self.caller.scope].policy
 
     def event(self) -> dict[str, Any]:
         return {
@@ -128,7 +140,7 @@ class Facts:
         alternatives: Sequence[Mapping[str, Any]] = self.answer.get("alternatives") or ()
         said = {
             **self.answer,
-            "type": DecisionType.RESOLVE.value,
+            "type": self.type,
             "policy": self.policy,
             "required_fields": self.recommendation.get("required_fields"),
             "argument_template_truncated": self.recommendation.get("argument_template_truncated"),
@@ -143,7 +155,7 @@ class Facts:
         """The columns of the decision's row (see routing.models.Decision)."""
         return {
             "id": self.decision_id,
-            "type": DecisionType.RESOLVE.value,
+            "type": self.type,
             "created_at": timestamp(self.at),
             "scope": self.caller.scope,
             "harness": self.caller.harness,

@@ -26,7 +26,16 @@ def decide_resolve(row: Decision, content: Mapping[str, Any]) -> Result:
     query = content["query"]
     resolution = judge(live, caller, query, max_hits=content["max_hits"], explain=False, tier=content["tier"])
     latency_ms = round((time.perf_counter() - began) * 1000, 3)
-    facts = Facts(live, caller, resolution, query, str(row.pk), row.created_at, latency_ms, row.session_id)
+    facts = Facts(
+        live=live,
+        caller=caller,
+        resolution=resolution,
+        query=query,
+        decision_id=str(row.pk),
+        at=row.created_at,
+        latency_ms=latency_ms,
+        session_id=row.session_id,
+    )
     kept = {key: value for key, value in resolution.answer.items() if key not in _TEXT} | {
         "decision_id": str(row.pk),
         "revision": live.revision,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,7 +110,20 @@ def _keep_new(
     Receipt.objects.bulk_create(receipts, batch_size=200)
     if rows:
         transaction.on_commit(lambda: call_writer(workspace_id), robust=True)
+        transaction.on_commit(lambda: _forget_failed_advice(workspace_id, scope, reports), robust=True)
     return Acceptance(accepted=len(rows), duplicates=duplicates, conflicts=tuple(conflicts))
+
+
+_FAILED = {("transport_outcome", "error"), ("transport_outcome", "timeout"), ("domain_outcome", "failure")}
+
+
+def _forget_failed_advice(workspace_id: Any, scope: str, reports: Sequence[Report]) -> None:
+    """Advice that failed is not repeated: the next question is decided anew."""
+    failed = {
+        report.decision_id for report in reports if report.decision_id and (report.kind, report.status) in _FAILED
+    }
+    with contextlib.suppress(bus.BusAway):  # then nothing was remembered either
+        bus.drop_advice(workspace_id, scope, sorted(failed))
 
 
 def record(workspace_id: Any, body: Mapping[str, Any]) -> None:
