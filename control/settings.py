@@ -183,6 +183,7 @@ LOGGING = {
         "axes": {"level": "ERROR"},
         "django.db.backends": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
