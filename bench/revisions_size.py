@@ -24,7 +24,11 @@ def main() -> None:
     parser.add_argument("--revisions", type=int, default=1000)
     wanted = parser.parse_args().revisions
     with tempfile.TemporaryDirectory() as place:
-        os.environ |= {"SWITCHYARD_DATA_DIR": place, "DJANGO_SETTINGS_MODULE": "control.settings", "SWITCHYARD_LOG_LEVEL": "ERROR"}
+        os.environ |= {
+            "SWITCHYARD_DATA_DIR": place,
+            "DJANGO_SETTINGS_MODULE": "control.settings",
+            "SWITCHYARD_LOG_LEVEL": "ERROR",
+        }
         os.environ.pop("DATABASE_URL", None)
         measure(wanted)
 
@@ -48,7 +52,9 @@ def measure(wanted: int) -> None:
     whole = len(orjson.dumps(registry.working_document(workspace)))
     took = []
     for number in range(wanted):
-        registry.edit_endpoint(workspace, "git", {"use_when": [f"work in a checked-out repository, variant {number}"]}, by=SYSTEM)
+        registry.edit_endpoint(
+            workspace, "git", {"use_when": [f"work in a checked-out repository, variant {number}"]}, by=SYSTEM
+        )
         began = time.perf_counter()
         revisions.publish(workspace, message=f"Variant {number}", by=SYSTEM)
         took.append(time.perf_counter() - began)
