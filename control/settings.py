@@ -20,6 +20,7 @@ PUBLIC_URL = environment.public_url
 ROOT_URLCONF = "control.urls"
 ASGI_APPLICATION = "control.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 17 * 1024 * 1024  # the API bounds each call itself, registry documents at 16 MiB
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"

@@ -58,6 +58,8 @@ async def events(request: HttpRequest) -> HttpResponseBase:
 
 def _listener(request: HttpRequest) -> Listener | HttpResponseBase:
     filters = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+    if "\0" in "".join(filters.values()):
+        return problem(request, "invalid_request", "A filter must not hold NUL characters.")
     unknown = [name for name in request.GET if name not in (*FILTERS, "workspace", "after")]
     if unknown:
         return problem(
@@ -181,4 +183,4 @@ def _format(event: str, data: Mapping[str, Any], seq: int | None = None) -> byte
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() and len(text) < 19 else None
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -6,12 +6,13 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router
+from ninja import Path, Query, Router
 
 from control.api.answers import answer
 from control.api.auth import needs
 from control.api.pagination import mark, only_known, read_mark
 from control.api.schemas import out
+from control.api.schemas.base import RevisionNumber
 from control.api.schemas.registry import ImportIn, PublishIn, RegistryIn, RestoreIn, RevisionFilters
 from control.keys import Harness
 from routing import documents
@@ -68,7 +69,7 @@ async def list_revisions(request: HttpRequest, data: Query[RevisionFilters]) -> 
     operation_id="get_revision",
     response={200: out.RevisionDetailOut, **out.ERRORS},
 )
-async def get_revision(request: HttpRequest, number: int) -> HttpResponse:
+async def get_revision(request: HttpRequest, number: Path[RevisionNumber]) -> HttpResponse:
     return answer(await sync_to_async(documents.revision)(_workspace_id(request), number))
 
 
@@ -125,11 +126,11 @@ async def import_registry(request: HttpRequest, data: ImportIn) -> HttpResponse:
     operation_id="publish_revision",
     response={200: out.PublishedOut, **out.ERRORS, 409: out.ErrorOut},
 )
-async def publish(request: HttpRequest, number: int, data: PublishIn) -> HttpResponse:
+async def publish(request: HttpRequest, number: Path[RevisionNumber], data: PublishIn) -> HttpResponse:
     return answer(await sync_to_async(_publish)(request, number, data))
 
 
-def _publish(request: Any, number: int, data: PublishIn) -> dict[str, Any]:
+def _publish(request: Any, number: Path[RevisionNumber], data: PublishIn) -> dict[str, Any]:
     row = revisions.publish_revision(
         _workspace(request), number, message=data.message, emergency=data.emergency, by=_actor(request)
     )
@@ -144,11 +145,11 @@ def _publish(request: Any, number: int, data: PublishIn) -> dict[str, Any]:
     operation_id="restore_revision",
     response={200: out.ProposedOut, **out.ERRORS, 409: out.ErrorOut},
 )
-async def restore(request: HttpRequest, number: int, data: RestoreIn) -> HttpResponse:
+async def restore(request: HttpRequest, number: Path[RevisionNumber], data: RestoreIn) -> HttpResponse:
     return answer(await sync_to_async(_restore)(request, number, data.message))
 
 
-def _restore(request: Any, number: int, message: str) -> dict[str, Any]:
+def _restore(request: Any, number: Path[RevisionNumber], message: str) -> dict[str, Any]:
     row: Revision = revisions.find(_workspace(request), number)
     return _put(request, thaw(row), message or f"Restore revision {number}", None)
 

@@ -26,6 +26,15 @@ def bytes_between(low: int, high: int) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _without_controls(value: str) -> str:
+    if any(ord(letter) < 32 or ord(letter) == 127 for letter in value):
+        raise ValueError("must not hold control characters")
+    return value
+
+
+NO_CONTROLS = AfterValidator(_without_controls)
+Name = Annotated[str, Field(min_length=1, max_length=400), NO_CONTROLS]  # of a tool, an endpoint, a scope, a harness
+RevisionNumber = Annotated[int, Field(ge=0, le=2**31 - 1)]  # of a revision
 Whole = Annotated[int, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 WaitMs = Annotated[

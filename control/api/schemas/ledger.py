@@ -3,10 +3,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from control.api.schemas.base import CallerId, In, Whole
-from control.api.schemas.recommendations import Name
+from control.api.schemas.base import CallerId, In, Name, RevisionNumber, Whole
 from routing.choices import DomainStatus, EventKind, TransportStatus
 
 Amount = Annotated[int, Field(strict=True, ge=0, le=2**53)]
@@ -61,25 +60,30 @@ class EventsIn(In):
 
 
 class _Filters(In):
-    scope: str | None = None
-    harness: str | None = None
-    target: str | None = None
-    status: str | None = None
-    reason_code: str | None = None
-    revision: int | None = None
-    session_id: str | None = None
+    scope: Name | None = None
+    harness: Name | None = None
+    target: Name | None = None
+    status: Name | None = None
+    reason_code: Name | None = None
+    revision: RevisionNumber | None = None
+    session_id: Name | None = None
     since: datetime | None = None
     until: datetime | None = None
     limit: int = Field(50, ge=1, le=200)
-    after: str | None = None
+    after: Name | None = None
+
+    @field_validator("since", "until")
+    @classmethod
+    def _in_utc(cls, value: datetime | None) -> datetime | None:
+        return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
 
 
 class EventFilters(_Filters):
     kind: Literal["recommendation", "invocation", "transport_outcome", "domain_outcome"] | None = None
-    decision_id: str | None = None
+    decision_id: Name | None = None
 
 
 class DecisionFilters(_Filters):
     type: Literal["resolve", "route", "search", "advice", "select"] | None = None
-    source: str | None = None
+    source: Name | None = None
     state: Literal["queued", "running", "finished", "failed", "cancelled"] | None = None

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from control.api.schemas.base import CallerId, Flag, In, WaitMs, Whole, bytes_between
+from control.api.schemas.base import NO_CONTROLS, CallerId, Flag, In, WaitMs, Whole, bytes_between
 from routing.engine import assemble
 
 Text = Annotated[str, bytes_between(1, 16_384)]
@@ -85,10 +85,10 @@ class ToolIn(In):
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
-    name: str
+    name: Annotated[str, Field(max_length=256), NO_CONTROLS]
     description: str = ""
     title: str | None = None
-    category: str | None = None
+    category: Annotated[str, Field(max_length=64), NO_CONTROLS] | None = None
     risk: Literal["low", "medium", "high", "critical"] | None = None
     annotations: dict[str, Any] | None = None
 
@@ -103,12 +103,3 @@ class RouteIn(In):
     session_id: CallerId | None = None
     policy: str | None = None
     wait_ms: WaitMs = 2000
-
-
-def _no_control(value: str) -> str:
-    if any(ord(letter) < 32 for letter in value):
-        raise ValueError("must not hold control characters")
-    return value
-
-
-Name = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_no_control)]

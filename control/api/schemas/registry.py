@@ -2,11 +2,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from control.api.schemas.base import Flag, In
+from control.api.schemas.base import Flag, In, Name
 
-Message = Annotated[str, Field(max_length=2000)]
+
+def _without_nul(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("must not hold NUL characters")
+    return value
+
+
+Message = Annotated[str, Field(max_length=2000), AfterValidator(_without_nul)]
 
 
 class RegistryIn(In):
@@ -40,4 +47,4 @@ class ImportIn(In):
 
 class RevisionFilters(In):
     limit: int = Field(50, ge=1, le=200)
-    after: str | None = None
+    after: Name | None = None

@@ -431,3 +431,43 @@ def test_every_answer_carries_a_request_id(api):
     assert response["X-Request-Id"] == "mine-1"
     assert UUID(hostile["X-Request-Id"])
     assert hostile.json()["error"]["request_id"] == hostile["X-Request-Id"]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("/decisions", {"revision": 10**20}, "revision"),
+        ("/decisions", {"target": "a\0b"}, "target"),
+        ("/events", {"scope": "\0"}, "scope"),
+        ("/events", {"after": "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OQ"}, "after"),
+        ("/events", {"after": "wrI"}, "after"),
+        ("/registry", {"revision": "²"}, "revision"),
+        ("/registry", {"revision": "\0"}, "revision"),
+    ],
+)
+def test_what_no_database_could_hold_is_refused_by_name(api, path, query, field):
+    status, answer = api.get(path, **query)
+
+    assert status == 422
+    assert answer["error"]["details"][0]["path"] == field
+
+
+def test_a_revision_number_beyond_all_revisions_is_refused(api):
+    assert api.get(f"/revisions/{10**20}")[0] == 422
+    assert api.post(f"/revisions/{10**20}/publish", {})[0] == 422
+
+
+@pytest.mark.parametrize("name", ["read\0file", "read\nfile", "x" * 257])
+def test_a_tool_s_name_that_could_not_be_kept_is_refused(api, name):
+    status, answer = api.post("/route", {"goal": "a", "tools": [{"name": name}]})
+
+    assert (status, answer["error"]["details"][0]["path"]) == (422, "tools[0].name")
+    assert not Decision.objects.exists()
+
+
+def test_a_large_registry_is_taken_where_registries_are_expected(api):
+    tools = [{"name": f"tool-{n}", "description": "x" * 3000} for n in range(1200)]
+    document = {"version": 1, "endpoints": [{"name": "large", "kind": "declared", "tools": tools}]}
+
+    assert api.post("/simulate/resolve", {"registry": document, "queries": [{"query": "tool"}]})[0] == 200
+    assert api.post("/resolve", {"query": "a", "activity": document})[0] == 413
