@@ -73,7 +73,7 @@ def _find(workspace_id: Any, which: str) -> Revision:
 
 
 def _whole(text: str, path: str) -> int:
-    if not text.isdigit() or len(text) > 9:
+    if not (text.isascii() and text.isdigit()) or len(text) > 9:
         raise InvalidRequest(
             f"{path}: must be live, draft or a revision's number",
             [{"path": path, "message": "must be a number", "allowed": "live, draft, N"}],

@@ -130,7 +130,7 @@ def _uuid(text: str) -> UUID:
 
 
 def _number(text: str) -> int:
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise _bad_mark()
     return int(text)
 

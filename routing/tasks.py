@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from uuid import UUID
 
 from celery import shared_task
 
 from routing.services import decisions, ledger
+
+LINGER_S = 0.08
 
 
 @shared_task(ignore_result=True)
@@ -17,7 +20,8 @@ def decide(decision_id: str) -> None:
 
 @shared_task(ignore_result=True)
 def write_ledger(workspace_id: str) -> None:
-    """Append what waits to the workspace's chain."""
+    """Append what waits to the workspace's chain, after a moment in which more may come: many events, one transaction."""
+    time.sleep(LINGER_S)
     ledger.write(UUID(workspace_id))
 
 

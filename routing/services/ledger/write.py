@@ -35,13 +35,15 @@ def write(workspace_id: Any) -> int:
     with contextlib.suppress(bus.BusAway):
         bus.clear_nudge(workspace_id)
     written = 0
-    while (count := _write_batch(workspace_id, workspace)) is not None:
-        written += count
-    return written
+    while True:
+        taken, new = _write_batch(workspace_id, workspace)
+        written += new
+        if taken < BATCH:  # whoever came later has called the writer again
+            return written
 
 
-def _write_batch(workspace_id: Any, workspace: str) -> int | None:
-    """One batch; None when nothing waited."""
+def _write_batch(workspace_id: Any, workspace: str) -> tuple[int, int]:
+    """One batch: how many events were taken, and how many of them were new."""
     with transaction.atomic():
         head = ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
         waiting = list(PendingEvent.objects.filter(workspace_id=workspace_id)[:BATCH])
@@ -53,7 +55,7 @@ def _write_batch(workspace_id: Any, workspace: str) -> int | None:
         PendingEvent.objects.filter(pk__in=[row.pk for row in waiting]).delete()
     _drop(workspace_id, marks)
     _announce(workspace_id, rows)
-    return len(rows) if waiting or marks else None
+    return len(waiting) + len(marks), len(rows)
 
 
 def _from_bus(workspace_id: Any, room: int) -> tuple[list[bytes], list[dict[str, Any]]]:
