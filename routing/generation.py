@@ -104,12 +104,10 @@ class Watcher:
 
     def _look(self) -> None:
         try:
-            refresh_all()
+            _refresh_each()
         except DatabaseError as error:
             logger.warning("database away, keeping what is known: %s", type(error).__name__)
             close_old_connections()
-        except Exception:
-            logger.exception("a published revision could not be loaded; the previous one stays in use")
 
 
 _watched: list[Any] = []
@@ -120,6 +118,17 @@ def refresh_all() -> None:
     """Load what is not loaded yet or is behind; a web process does so before it takes its first request."""
     for watched in _watched:
         watched.refresh()
+
+
+def _refresh_each() -> None:
+    """Refresh one value after the other; a value that cannot be made keeps no other from being fresh."""
+    for watched in _watched:
+        try:
+            watched.refresh()
+        except DatabaseError:
+            raise
+        except Exception:
+            logger.exception("something published could not be loaded; what was known before stays in use")
 
 
 def is_kept_fresh() -> bool:

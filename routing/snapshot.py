@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from django.db import DatabaseError
 
 from routing.engine import Catalog, load_registry, rank
 from routing.errors import NotFound
 from routing.generation import Watched
 from routing.manifests import EMPTY, thaw
 from routing.models import Revision, Workspace
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +34,19 @@ Snapshot = Mapping[Any, Live]  # by workspace id
 
 def _load(previous: Snapshot | None) -> Snapshot:
     rows = Workspace.objects.select_related("live_revision").all()
-    return {row.pk: _live(row, (previous or {}).get(row.pk)) for row in rows}
+    found = {row.pk: _live_or_last(row, (previous or {}).get(row.pk)) for row in rows}
+    return {key: live for key, live in found.items() if live is not None}
+
+
+def _live_or_last(row: Workspace, last: Live | None) -> Live | None:
+    """A workspace whose revision cannot be compiled goes on with its last one, and holds up no other workspace."""
+    try:
+        return _live(row, last)
+    except DatabaseError:
+        raise
+    except Exception:
+        logger.exception("the live revision of workspace %s cannot be compiled; the one before stays in use", row.name)
+        return last
 
 
 def _live(row: Workspace, previous: Live | None) -> Live:
@@ -38,7 +55,7 @@ def _live(row: Workspace, previous: Live | None) -> Live:
     if previous is not None and previous.digest == digest and previous.workspace == row.name:
         return _renumbered(previous, revision.number if revision else 0)
     document = thaw(revision) if revision else EMPTY
-    catalog = _warm(load_registry(document, previous=previous.catalog if previous else None))
+    catalog = compiled(document, previous.catalog if previous else None)
     return Live(
         workspace_id=row.pk,
         workspace=row.name,
@@ -48,8 +65,15 @@ def _live(row: Workspace, previous: Live | None) -> Live:
     )
 
 
-def _warm(catalog: Catalog) -> Catalog:
-    """Make every scope's view before the first request needs it."""
+def try_out(workspace_id: Any, document: Mapping[str, Any]) -> None:
+    """Compile a document as every process will once it is live; raises whatever stands in the way."""
+    last = _snapshot.get().get(workspace_id)
+    compiled(document, last.catalog if last else None)
+
+
+def compiled(document: Mapping[str, Any], previous: Catalog | None) -> Catalog:
+    """The catalog of a document, with every scope's view made before the first request needs it."""
+    catalog = load_registry(document, previous=previous)
     for scope in catalog.scopes:
         catalog.view(scope)
         catalog.revision(scope)

@@ -126,8 +126,9 @@ class _Writer:
                 length += factor
                 if len(word) >= SHORTEST_GUESS:
                     written[word] = term
-        for word, term in written.items():
-            self.spelled.setdefault(word, (term, set()))[1].update(places)
+        if places:  # an endpoint without tools says words that lead nowhere
+            for word, term in written.items():
+                self.spelled.setdefault(word, (term, set()))[1].update(places)
         rule = FIELDS[FIELD_NAMES.index(field)]
         norm = 1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
         return {term: rule.weight * min(count, REPEATS) / norm for term, count in counts.items()}

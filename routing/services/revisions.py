@@ -6,11 +6,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from routing import bus, generation, mapping
+from routing import bus, generation, mapping, snapshot
 from routing.choices import RevisionState
 from routing.engine.canonical import document_digest
 from routing.engine.errors import RegistryError
@@ -95,7 +95,21 @@ def publish_revision(
         raise Superseded(f"Revision {number} was made from what is no longer live; propose its changes anew.")
     if locked.approvals_needed and not emergency:
         raise NeedsApproval(f"This workspace asks for {locked.approvals_needed} approvals before a revision goes live.")
+    _try_out(revision)
     return _make_live(revision, message=message, by=by)
+
+
+def _try_out(revision: Revision) -> None:
+    """What no process could load must not go live; a valid document always can, so this names a fault of ours."""
+    try:
+        snapshot.try_out(revision.workspace_id, thaw(revision))
+    except DatabaseError:
+        raise
+    except Exception as error:
+        logger.exception("revision %s of %s cannot be compiled", revision.number, revision.workspace_id)
+        raise InvalidRegistry(
+            f"This document is valid, but it could not be compiled ({type(error).__name__}); nothing was published."
+        ) from None
 
 
 def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:

@@ -163,3 +163,22 @@ def test_a_hint_may_be_keyed_by_any_spelling(key: str) -> None:
     assert resolve(catalog, "estimate the blast radius")["recommendation"]["tool_use_when"] == [
         "estimate the blast radius"
     ]
+
+
+@pytest.mark.parametrize(
+    "others", [[], [{"name": "x", "kind": "declared", "tools": [{"name": "x_get", "description": "Fetch a page"}]}]]
+)
+@pytest.mark.parametrize("enabled", [True, False])
+def test_an_endpoint_without_tools_changes_no_answer_and_breaks_none(others, enabled):
+    bare = {
+        "name": "my-server",
+        "kind": "declared",
+        "enabled": enabled,
+        "description": "Words that nobody else says",
+        "tags": ["peculiar"],
+        "use_when": ["something singular is wanted"],
+    }
+    for query in ("my serverr", "peculiar singular words", "fetch a page"):
+        with_it = resolve(load_registry({"version": 1, "endpoints": [bare, *others]}), query)
+        without = resolve(load_registry({"version": 1, "endpoints": others}), query)
+        assert with_it == without
