@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,17 +18,21 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.inference import Traits, describe_traits
+from routing.engine.meaning import ROUNDING, Rounded, Vectors, WordVectors
 from routing.engine.naming import EndpointNames
 from routing.engine.registry import Endpoint, Tool
 from routing.engine.text import fold, joined, stem, terms, words
 from routing.engine.vocabulary import ENGLISH
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 GUARDED = ("erase", "execute")
 HARM = {"read": 0, "write": 1, "execute": 2, "erase": 3}
 TEXT_LIMIT = 4096  # characters of one field that are read
+MEANING_LIMIT = 400  # of a description: what comes later is detail
+ROUGH_AXES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +57,7 @@ FIELDS = (
     Field(name="use_when", weight=0.9, usual_length=14, discount=0.8),
     Field(name="endpoint_description", weight=0.4, usual_length=12, discount=0.8),
 )
-FIELD_NAMES = tuple(field.name for field in FIELDS)
+FIELD_NAMES = tuple(one.name for one in FIELDS)
 NAME = FIELD_NAMES.index("tool")
 OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself
 SHARED = slice(FIELD_NAMES.index("endpoint"), None)  # those of its endpoint
@@ -95,6 +99,13 @@ class Part:
     tools: Ints
     weights: Floats  # one row per posting, one column per field
     spelled: Mapping[str, tuple[str, tuple[int, ...]]]  # written word -> its term and the tools that hold it
+    _pointing: list[Rounded] = field(default_factory=list, compare=False, repr=False)
+
+    def directions(self, vectors: WordVectors) -> Rounded:
+        """Where the text of each tool points, made once: a part keeps it through every later catalog."""
+        if not self._pointing:
+            self._pointing.append(vectors.directions([meaning_words(doc) for doc in self.docs]))
+        return self._pointing[0]
 
 
 @dataclass(slots=True)
@@ -113,14 +124,14 @@ class _Writer:
                 found.setdefault(term, [0.0] * len(FIELDS))[column] = weight
         self.rows.extend((self.ids.setdefault(term, len(self.ids)), place, weights) for term, weights in found.items())
 
-    def weigh(self, field: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
+    def weigh(self, name: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
         """Term -> its length-normalised, capped and weighted frequency in one field of these tools."""
         counts: dict[str, float] = {}
         written: dict[str, str] = {}
         length = 0.0
         for text, factor in texts:
             for word, term in terms(text[:TEXT_LIMIT]):
-                if word in ENGLISH and field != "tool":
+                if word in ENGLISH and name != "tool":
                     continue
                 counts[term] = counts.get(term, 0.0) + factor
                 length += factor
@@ -128,9 +139,15 @@ class _Writer:
                     written[word] = term
         for word, term in written.items():
             self.spelled.setdefault(word, (term, set()))[1].update(places)
-        rule = FIELDS[FIELD_NAMES.index(field)]
+        rule = FIELDS[FIELD_NAMES.index(name)]
         norm = 1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
         return {term: rule.weight * min(count, REPEATS) / norm for term, count in counts.items()}
+
+
+def meaning_words(doc: ToolDoc) -> list[str]:
+    """The words that say what a tool is for."""
+    texts = [" ".join(doc.name_words), doc.title, doc.tool.description[:MEANING_LIMIT], *doc.hints]
+    return [part for text in texts for word in words(fold(text)) for part in word.parts if part not in ENGLISH]
 
 
 def compile_endpoint(endpoint: Endpoint) -> Part:
@@ -160,7 +177,7 @@ Texts = Mapping[str, Sequence[tuple[str, float]]]  # field -> texts, each with t
 
 
 def _weighed(writer: _Writer, texts: Texts, places: Sequence[int]) -> dict[int, dict[str, float]]:
-    return {FIELD_NAMES.index(field): writer.weigh(field, given, places) for field, given in texts.items()}
+    return {FIELD_NAMES.index(name): writer.weigh(name, given, places) for name, given in texts.items()}
 
 
 def shared_texts(endpoint: Endpoint) -> Texts:
@@ -272,6 +289,23 @@ def _digest(value: Any) -> bytes:
     ).digest()
 
 
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Lists of terms, one for each owner, laid end to end."""
+
+    starts: npt.NDArray[np.intp]
+    terms: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[str]], ids: Mapping[str, int]) -> Owned:
+        known = [[ids[term] for term in terms if term in ids] for terms in lists]
+        starts = np.concatenate([[0], np.cumsum([len(one) for one in known])]).astype(np.intp)
+        return cls(starts, np.fromiter((term for one in known for term in one), np.intp, int(starts[-1])))
+
+    def owners(self) -> npt.NDArray[np.intp]:
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
 class Index:
     """All parts as one set of postings: for each term, which tools hold it and how strongly, field by field."""
 
@@ -298,31 +332,25 @@ class Index:
         self.action_support = saturated(
             total - (1 - SHARED_ACTION) * self.weights[:, SHARED].sum(axis=1, dtype=np.float64)
         )
-        self.rows = np.arange(len(total))
         self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
         self.own: npt.NDArray[np.bool_] = (self.weights[:, OWN] > 0).sum(axis=1) > 0
         self.in_name = self.weights[:, NAME] > 0
-        self.guarded = {effect: np.flatnonzero([is_guarded(doc, effect) for doc in self.docs]) for effect in GUARDED}
+        self.guarded = {
+            effect: np.fromiter((is_guarded(doc, effect) for doc in self.docs), np.bool_, len(self.docs))
+            for effect in GUARDED
+        }
         self.harm = np.array([HARM.get(doc.traits.effect, 0) for doc in self.docs], np.intp)
+        self._pointing: Rounded | None = None
+        self._roughly: Floats | None = None
         self.by_phrase: dict[str, list[int]] = {}
         for place, doc in enumerate(self.docs):
             self.by_phrase.setdefault(doc.phrase, []).append(place)
         self.by_name = np.argsort(np.argsort([doc.public for doc in self.docs])) if self.docs else np.zeros(0, np.intp)
 
-    def postings(self, term: int) -> slice:
-        return slice(int(self.starts[term]), int(self.starts[term + 1]))
-
     @cached_property
-    def name_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """(tool, term) of every word of every tool's name, the joined spelling left out."""
-        pairs = [
-            (place, self.term_ids[term])
-            for place, doc in enumerate(self.docs)
-            for term in sorted(doc.name_terms)
-            if term in self.term_ids
-        ]
-        columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
-        return columns[:, 0], columns[:, 1]
+    def names(self) -> Owned:
+        """The words of every tool's name, the joined spelling left out."""
+        return Owned.of([sorted(doc.name_terms) for doc in self.docs], self.term_ids)
 
     @cached_property
     def name_pairs(self) -> dict[tuple[str, str], list[int]]:
@@ -335,22 +363,44 @@ class Index:
         return found
 
     @cached_property
-    def hint_docs(self) -> npt.NDArray[np.intp]:
-        """The tool of every operator's hint on a single tool."""
-        return np.array([place for place, doc in enumerate(self.docs) for _ in doc.hint_terms], np.intp)
+    def hints(self) -> Owned:
+        """The words of every operator's hint on a single tool."""
+        return Owned.of([sorted(terms) for doc in self.docs for terms in doc.hint_terms], self.term_ids)
 
     @cached_property
-    def hint_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """(hint, term) of every word of every such hint."""
-        hints = [terms for doc in self.docs for terms in doc.hint_terms]
-        pairs = [
-            (number, self.term_ids[term])
-            for number, terms in enumerate(hints)
-            for term in sorted(terms)
-            if term in self.term_ids
-        ]
-        columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
-        return columns[:, 0], columns[:, 1]
+    def hint_starts(self) -> npt.NDArray[np.intp]:
+        """Where the hints of each tool begin among all hints, and where the last ends."""
+        return np.concatenate([[0], np.cumsum([len(doc.hint_terms) for doc in self.docs])]).astype(np.intp)
+
+    def likeness(self, vectors: WordVectors, pointing: Vectors, places: npt.NDArray[np.intp]) -> Doubles:
+        """How nearly these tools' texts point where a request does. Whole numbers: exact in whatever order they are added."""
+        asked = np.rint(pointing * ROUNDING)
+        near = self._directions(vectors)[places].astype(np.float32) @ asked
+        return np.asarray(near / np.float64(ROUNDING * ROUNDING), np.float64)
+
+    def nearest(
+        self, vectors: WordVectors, pointing: Vectors, sees: npt.NDArray[np.bool_], most: int
+    ) -> npt.NDArray[np.intp]:
+        """The tools in sight whose texts point most nearly the same way, by the first axes, which say most."""
+        asked = np.rint(pointing[:ROUGH_AXES] * ROUNDING)
+        near = self._rough_directions(vectors) @ asked
+        near[~sees] = -np.inf
+        places = np.flatnonzero(near > 0)
+        if len(places) <= most:
+            return places
+        bar = np.partition(near[places], -most)[-most]
+        return places[near[places] >= bar][: 2 * most]
+
+    def _directions(self, vectors: WordVectors) -> Rounded:
+        if self._pointing is None:
+            found = [part.directions(vectors) for part in self.parts]
+            self._pointing = np.concatenate(found) if found else np.zeros((0, vectors.size), np.int8)
+        return self._pointing
+
+    def _rough_directions(self, vectors: WordVectors) -> Floats:
+        if self._roughly is None:
+            self._roughly = np.ascontiguousarray(self._directions(vectors)[:, :ROUGH_AXES], np.float32)
+        return self._roughly
 
     @cached_property
     def spelled(self) -> dict[str, tuple[int, list[int]]]:

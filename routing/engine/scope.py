@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from routing.engine.index import Index
+from routing.engine.index import Index, Owned
 from routing.engine.naming import EndpointNames, split_name
 from routing.engine.registry import Registry, Scope
 
@@ -98,13 +98,13 @@ class View:
         self.known = frequency > 0
         self.idf = self._rarity(frequency)
         self.rarest = float(np.log1p((self.size + IMAGINED) / 1.5))
-        docs, terms = index.name_postings
-        self.name_mass: Numbers = np.maximum(
-            np.bincount(docs, weights=self.idf[terms], minlength=len(index.docs)), 1e-9
-        )
-        hints, terms = index.hint_postings
-        self.hint_mass: Numbers = np.maximum(
-            np.bincount(hints, weights=self.idf[terms], minlength=len(index.hint_docs)), 1e-9
+        self.name_mass = self._mass(index.names)
+        self.hint_mass = self._mass(index.hints)
+
+    def _mass(self, owned: Owned) -> Numbers:
+        """How much the words of each name or hint are worth together."""
+        return np.maximum(
+            np.bincount(owned.owners(), weights=self.idf[owned.terms], minlength=len(owned.starts) - 1), 1e-9
         )
 
     def _frequency(self) -> npt.NDArray[np.float64]:
