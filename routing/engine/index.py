@@ -389,7 +389,7 @@ class Index:
         if len(places) <= most:
             return places
         bar = np.partition(near[places], -most)[-most]
-        return places[near[places] >= bar][: 2 * most]
+        return np.asarray(places[near[places] >= bar][: 2 * most], np.intp)
 
     def _directions(self, vectors: WordVectors) -> Rounded:
         if self._pointing is None:

@@ -93,7 +93,7 @@ class WordVectors:
             starts = np.concatenate([[0], np.cumsum(counts[some])[:-1]])
             found[some] = np.add.reduceat(spelled, starts, axis=0)
         lengths = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
-        return np.rint(found / lengths * ROUNDING).astype(np.int8)
+        return np.asarray(np.rint(found / lengths * ROUNDING), np.int8)
 
 
 @cache

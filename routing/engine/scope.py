@@ -6,8 +6,9 @@ the rarity of words among its own tools alone, so that nothing outside a scope c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,12 +89,13 @@ class View:
     A tool outside counts nowhere: not in an answer, not in the rarity of a word, not in the words that are known.
     """
 
-    __slots__ = ("hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size")
+    __slots__ = ("hint_mass", "idf", "index", "known", "name_mass", "rarest", "remembered", "sees", "size")
 
     def __init__(self, index: Index, sees: Mask) -> None:
         self.index = index
         self.sees = sees
         self.size = int(sees.sum())
+        self.remembered: dict[Hashable, Any] = {}  # what was found out about it, by whoever asked
         frequency = self._frequency()
         self.known = frequency > 0
         self.idf = self._rarity(frequency)

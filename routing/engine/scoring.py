@@ -30,9 +30,10 @@ UNASKED_SHARE = 0.12  # what an erasing or executing tool loses where nobody ask
 UNKNOWN_WORTH = 0.5  # of a word that no tool knows, when coverage is counted
 FOREIGN_WORTH = 0.5  # of that, where the request is in another language than catalogs mostly are
 PROPER_WORTH = 0.2  # of such a word when it is written like a name
-MEANING_SHARE = 0.6  # of a request's worth goes to the tool whose text points exactly the same way
-UNLIKE = 0.1  # texts that point no nearer the same way than this have nothing to do with each other
+MEANING_SHARE = 1.5  # of the worth of the rarest word goes to the tool whose text points exactly the same way
+UNLIKE = 0.0  # texts that point no nearer the same way than this have nothing to do with each other
 CONSIDERED = 192  # tools that are held against the request word by word
+STRONG = 0.35  # of a request's worth: where the words win as much of it, none but their tools are looked at
 KINDRED = 32  # tools that may come in by meaning alone
 VECTOR = "vector"
 MEANING = "(meaning)"
@@ -180,14 +181,15 @@ class Scorer:
         """Choose the tools that can come out ahead, and hold the request against each."""
         index, sees = self.view.index, self.view.sees
         touched = touch(index, self.asked)
-        rough = np.bincount(touched.tool, weights=touched.won, minlength=len(index.docs))
+        rough: Array = np.bincount(touched.tool, weights=touched.won, minlength=len(index.docs)).astype(np.float64)
         rough[~sees] = 0.0
         self.count = int(np.count_nonzero(rough))
         self.likeness: Array | None = None
         places = self._foremost(rough, most)
         if vectors is not None and self.request.content:
             pointing = vectors.direction(_spoken(self.request))
-            places = self._with_kindred(places, pointing, vectors)
+            if rough.max(initial=0.0) < STRONG * self.mass:
+                places = self._with_kindred(places, pointing, vectors)
             self.likeness = index.likeness(vectors, pointing, places)
         self.places = places
         self.columns = {int(place): column for column, place in enumerate(places)}
@@ -209,7 +211,7 @@ class Scorer:
         return np.concatenate([ahead, level[: most - len(ahead)]])
 
     def _with_kindred(self, places: Places, pointing: Vectors, vectors: WordVectors) -> Places:
-        """Those whose text means the same without sharing a word, where the words alone found little."""
+        """Those whose text means the same without sharing a word, beside those that the words found."""
         index = self.view.index
         nearest = index.nearest(vectors, pointing, self.view.sees, KINDRED)
         return np.union1d(places, nearest) if len(nearest) else places
@@ -225,7 +227,7 @@ class Scorer:
         }
         self.meant = np.zeros(len(places))
         if self.likeness is not None:
-            self.meant = MEANING_SHARE * self.mass * np.maximum(self.likeness - UNLIKE, 0.0)
+            self.meant = MEANING_SHARE * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
         if len(index.hints.starts) > 1:
             self.adjustments["hint_coverage"] = self.base * HINT_SHARE * self._closest_hint() ** 2
         if self.request.phrase in index.by_phrase:
@@ -238,9 +240,21 @@ class Scorer:
         if unasked:
             guarded = np.logical_or.reduce([index.guarded[effect][places] for effect in unasked])
             self.adjustments["effect_guard"] = (self.base + self.meant) * -UNASKED_SHARE * guarded
-        self.score = np.round(self.base + self.meant + sum(self.adjustments.values()), DIGITS)
+        said = np.round(self.base + sum(self.adjustments.values()), DIGITS)
+        if self.guard and self.meant.any():
+            self._keep_tie(said)
+        self.score = np.round(said + self.meant, DIGITS)
         lost = self.matches & (self.score <= 0)
         self.count -= int(lost.sum())
+
+    def _keep_tie(self, said: Array) -> None:
+        """Where the words leave a tie at the top, meaning puts no tool ahead of one that does less."""
+        first = int(np.argmax(said + self.meant)) if len(said) else 0
+        level = np.flatnonzero((said == said[first]) & (said > 0)) if len(said) else np.zeros(0, np.intp)
+        harm = self.view.index.harm[self.places[level]]
+        if len(level) and harm.min() < harm.max():
+            mildest = self.meant[level[harm == harm.min()]].max()
+            self.meant[level[harm > harm.min()]] = np.minimum(self.meant[level[harm > harm.min()]], mildest)
 
     def _asked_share(self, owned: Owned, owners: Places, mass: Array) -> Array:
         """Of each of these names or hints: the share of its words, by their rarity, that the request asks for."""
@@ -338,8 +352,7 @@ class Scorer:
         columns = [self.columns[candidate.place] for candidate in candidates]
         split = by_field(self.view.index, self.asked, self.evidence, columns).sum(axis=0).tolist()
         found = [
-            {name: round(score, DIGITS) for name, score in zip(FIELD_NAMES, row, strict=True) if score}
-            for row in split
+            {name: round(score, DIGITS) for name, score in zip(FIELD_NAMES, row, strict=True) if score} for row in split
         ]
         for told, candidate in zip(found, candidates, strict=True):
             if candidate.meant:
