@@ -25,6 +25,7 @@ from routing.engine.text import fold, joined, stem, terms, words
 from routing.engine.vocabulary import ENGLISH
 
 Floats = npt.NDArray[np.float32]
+Halves = npt.NDArray[np.float16]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
@@ -97,7 +98,7 @@ class Part:
     vocabulary: tuple[str, ...]
     terms: Ints
     tools: Ints
-    weights: Floats  # one row per posting, one column per field
+    weights: Halves  # one row per posting, one column per field
     spelled: Mapping[str, tuple[str, tuple[int, ...]]]  # written word -> its term and the tools that hold it
     _pointing: list[Rounded] = field(default_factory=list, compare=False, repr=False)
 
@@ -121,33 +122,45 @@ class _Writer:
         found: dict[str, list[float]] = {}
         for column, weights in weighed.items():
             for term, weight in weights.items():
-                found.setdefault(term, [0.0] * len(FIELDS))[column] = weight
-        self.rows.extend((self.ids.setdefault(term, len(self.ids)), place, weights) for term, weights in found.items())
+                row = found.get(term)
+                if row is None:
+                    row = found[term] = [0.0] * len(FIELDS)
+                row[column] = weight
+        ids = self.ids
+        self.rows.extend((ids.setdefault(term, len(ids)), place, weights) for term, weights in found.items())
 
     def weigh(self, name: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
         """Term -> its length-normalised, capped and weighted frequency in one field of these tools."""
         counts: dict[str, float] = {}
         written: dict[str, str] = {}
         length = 0.0
+        every = name == "tool"
         for text, factor in texts:
             for word, term in terms(text[:TEXT_LIMIT]):
-                if word in ENGLISH and name != "tool":
+                if word in ENGLISH and not every:
                     continue
                 counts[term] = counts.get(term, 0.0) + factor
                 length += factor
                 if len(word) >= SHORTEST_GUESS:
                     written[word] = term
+        if not counts:
+            return counts
         for word, term in written.items():
-            self.spelled.setdefault(word, (term, set()))[1].update(places)
+            known = self.spelled.get(word)
+            if known is None:
+                known = self.spelled[word] = (term, set())
+            known[1].update(places)
         rule = FIELDS[FIELD_NAMES.index(name)]
-        norm = 1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
-        return {term: rule.weight * min(count, REPEATS) / norm for term, count in counts.items()}
+        norm = rule.weight / (
+            1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
+        )
+        return {term: norm * (count if count < REPEATS else REPEATS) for term, count in counts.items()}
 
 
 def meaning_words(doc: ToolDoc) -> list[str]:
     """The words that say what a tool is for."""
     texts = [" ".join(doc.name_words), doc.title, doc.tool.description[:MEANING_LIMIT], *doc.hints]
-    return [part for text in texts for word in words(fold(text)) for part in word.parts if part not in ENGLISH]
+    return [word for text in texts for word, _ in terms(text) if word not in ENGLISH]
 
 
 def compile_endpoint(endpoint: Endpoint) -> Part:
@@ -168,7 +181,7 @@ def compile_endpoint(endpoint: Endpoint) -> Part:
         vocabulary=tuple(writer.ids),
         terms=np.fromiter((row[0] for row in rows), np.int32, len(rows)),
         tools=np.fromiter((row[1] for row in rows), np.int32, len(rows)),
-        weights=np.array([row[2] for row in rows], np.float32).reshape(len(rows), len(FIELDS)),
+        weights=np.array([row[2] for row in rows], np.float16).reshape(len(rows), len(FIELDS)),
         spelled={word: (term, tuple(sorted(places))) for word, (term, places) in writer.spelled.items()},
     )
 
@@ -322,19 +335,18 @@ class Index:
         self.term_ids = ids
         terms_ = _joined([place[part.terms] for place, part in zip(places, parts, strict=True)], np.int32)
         docs = _joined([part.tools + first for part, first in zip(parts, _offsets(parts), strict=True)], np.int32)
-        order = np.lexsort((docs, terms_))
+        order = np.argsort(terms_, kind="stable")  # the tools of each term are in order already
         self.terms = terms_[order]
-        self.tools = docs[order].astype(np.intp)
-        stacked = [part.weights for part in parts] or [np.zeros((0, len(FIELDS)), np.float32)]
+        self.tools = docs[order]
+        stacked = [part.weights for part in parts] or [np.zeros((0, len(FIELDS)), np.float16)]
         self.weights = np.concatenate(stacked)[order]
         total = self.weights.sum(axis=1, dtype=np.float64)
-        self.support = saturated(total)
+        self.support = saturated(total).astype(np.float32)
         self.action_support = saturated(
             total - (1 - SHARED_ACTION) * self.weights[:, SHARED].sum(axis=1, dtype=np.float64)
-        )
+        ).astype(np.float32)
         self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
         self.own: npt.NDArray[np.bool_] = (self.weights[:, OWN] > 0).sum(axis=1) > 0
-        self.in_name = self.weights[:, NAME] > 0
         self.guarded = {
             effect: np.fromiter((is_guarded(doc, effect) for doc in self.docs), np.bool_, len(self.docs))
             for effect in GUARDED

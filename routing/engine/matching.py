@@ -17,6 +17,7 @@ from routing.engine.kindred import kindred
 from routing.engine.query import QueryTerm
 from routing.engine.scope import View
 from routing.engine.text import is_unspaced, spanish_stem, stem
+from routing.engine.tongues import LANGUAGES, foreign_stem, meanings
 
 EXACT = 1.0
 SPLIT = 0.9
@@ -25,6 +26,7 @@ SYNONYM = 0.6
 SYNONYM_BESIDE_EXACT = 0.4  # the catalog uses the asked word itself, elsewhere
 PREFIX = 0.55
 TYPO = 0.5
+TRANSLATED = 0.8
 KIN = 0.6  # of a word that means the same; one that means nearly the same counts for less
 KIN_BESIDE_EXACT = 0.4
 MOST_SYNONYMS = 16
@@ -58,16 +60,27 @@ def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[list
 
 def _stand_ins(view: View, term: QueryTerm, language: str, *, beside: bool) -> tuple[Variant, ...]:
     """What a view answers once it answers again: remembered with the view, which never changes."""
-    key = (term.term, term.kind, language, beside)
+    key = (term.term, term.text, term.kind, language, beside)
     known = view.remembered.get(key)
     if known is None:
         made = [*_synonyms(view, term.term, language, SYNONYM_BESIDE_EXACT if beside else SYNONYM)]
         if term.kind == "word":
+            made.extend(_translated(view, term.text, language))
             made.extend(_kin(view, term.term, KIN_BESIDE_EXACT if beside else KIN))
         if len(view.remembered) >= MOST_REMEMBERED:
             view.remembered.clear()
         known = view.remembered[key] = tuple(made)
     return known
+
+
+def _translated(view: View, word: str, language: str) -> Iterator[Variant]:
+    """The English words that a word of another language stands for, and what may stand for those."""
+    if language not in LANGUAGES:
+        return
+    for english in meanings(language).get(foreign_stem(language, word), ()):
+        if (number := view.term(english)) is not None:
+            yield Variant(number, TRANSLATED, "synonym")
+        yield from _synonyms(view, english, "english", SYNONYM * TRANSLATED)
 
 
 def _kin(view: View, term: str, quality: float) -> Iterator[Variant]:

@@ -192,7 +192,7 @@ class Scorer:
                 places = self._with_kindred(places, pointing, vectors)
             self.likeness = index.likeness(vectors, pointing, places)
         self.places = places
-        self.columns = {int(place): column for column, place in enumerate(places)}
+        self.columns: dict[int, int] = {}  # of the candidates: place -> column
         self.evidence = weigh(index, self.asked, touched, places)
         self.base: Array = self.evidence.won.sum(axis=0)
         worth = np.array([entry.worth for entry in self.asked])
@@ -285,6 +285,7 @@ class Scorer:
 
     def ranking(self, limit: int) -> Ranking:
         columns = self._best(limit)
+        self.columns = dict(zip(self.places[columns].tolist(), columns.tolist(), strict=True))
         return Ranking(
             request=self.request,
             view=self.view,
