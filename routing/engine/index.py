@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from routing.engine.inference import Traits, describe_traits
 from routing.engine.meaning import ROUNDING, Rounded, Vectors, WordVectors
 from routing.engine.naming import EndpointNames
 from routing.engine.registry import Endpoint, Tool
-from routing.engine.text import fold, joined, stem, terms, words
+from routing.engine.text import fold, joined, run_terms, runs, stem, terms, words
 from routing.engine.vocabulary import ENGLISH
 
 Floats = npt.NDArray[np.float32]
@@ -134,15 +134,14 @@ class _Writer:
         counts: dict[str, float] = {}
         written: dict[str, str] = {}
         length = 0.0
-        every = name == "tool"
+        read = _every_term if name == "tool" else _content
         for text, factor in texts:
-            for word, term in terms(text[:TEXT_LIMIT]):
-                if word in ENGLISH and not every:
-                    continue
-                counts[term] = counts.get(term, 0.0) + factor
-                length += factor
-                if len(word) >= SHORTEST_GUESS:
-                    written[word] = term
+            for run in runs(text[:TEXT_LIMIT]):
+                for term, word in read(run):
+                    counts[term] = counts.get(term, 0.0) + factor
+                    length += factor
+                    if word:
+                        written[word] = term
         if not counts:
             return counts
         for word, term in written.items():
@@ -155,6 +154,20 @@ class _Writer:
             1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
         )
         return {term: norm * (count if count < REPEATS else REPEATS) for term, count in counts.items()}
+
+
+@lru_cache(maxsize=1 << 16)
+def _content(run: str) -> tuple[tuple[str, str], ...]:
+    """(term, word) of what a run of letters says, function words left out; no word where it is too short to guess at."""
+    return tuple(
+        (term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run) if word not in ENGLISH
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def _every_term(run: str) -> tuple[tuple[str, str], ...]:
+    """The same of a name, where every word counts."""
+    return tuple((term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run))
 
 
 def meaning_words(doc: ToolDoc) -> list[str]:
