@@ -89,6 +89,30 @@ class ToolDoc:
     hint_terms: tuple[frozenset[str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """Written words, each with its term and the tools that hold it, laid end to end: they are many and seldom needed."""
+
+    words: tuple[str, ...]
+    terms: Ints
+    starts: Ints
+    tools: Ints
+
+    @classmethod
+    def of(cls, written: Mapping[str, tuple[str, set[int]]], ids: Mapping[str, int]) -> Spelled:
+        places = [sorted(tools) for _, tools in written.values()]
+        return cls(
+            tuple(written),
+            np.fromiter((ids[term] for term, _ in written.values()), np.int32, len(written)),
+            np.concatenate([[0], np.cumsum([len(one) for one in places])]).astype(np.int32),
+            np.fromiter((tool for one in places for tool in one), np.int32, sum(map(len, places))),
+        )
+
+    def entries(self) -> Iterator[tuple[str, int, list[int]]]:
+        for place, (word, term) in enumerate(zip(self.words, self.terms.tolist(), strict=True)):
+            yield word, term, self.tools[self.starts[place] : self.starts[place + 1]].tolist()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One endpoint, compiled: its tools and their postings over a vocabulary of its own."""
@@ -99,7 +123,7 @@ class Part:
     terms: Ints
     tools: Ints
     weights: Halves  # one row per posting, one column per field
-    spelled: Mapping[str, tuple[str, tuple[int, ...]]]  # written word -> its term and the tools that hold it
+    spelled: Spelled
     _pointing: list[Rounded] = field(default_factory=list, compare=False, repr=False)
 
     def directions(self, vectors: WordVectors) -> Rounded:
@@ -195,7 +219,7 @@ def compile_endpoint(endpoint: Endpoint) -> Part:
         terms=np.fromiter((row[0] for row in rows), np.int32, len(rows)),
         tools=np.fromiter((row[1] for row in rows), np.int32, len(rows)),
         weights=np.array([row[2] for row in rows], np.float16).reshape(len(rows), len(FIELDS)),
-        spelled={word: (term, tuple(sorted(places))) for word, (term, places) in writer.spelled.items()},
+        spelled=Spelled.of(writer.spelled, writer.ids),
     )
 
 
@@ -433,8 +457,9 @@ class Index:
         found: dict[str, tuple[int, list[int]]] = {}
         for part in self.parts:
             first = self.first_doc[part.endpoint.name]
-            for word, (term, tools) in part.spelled.items():
-                found.setdefault(word, (self.term_ids[term], []))[1].extend(first + tool for tool in tools)
+            for word, term, tools in part.spelled.entries():
+                number = self.term_ids[part.vocabulary[term]]
+                found.setdefault(word, (number, []))[1].extend(first + tool for tool in tools)
         return found
 
     @cached_property
