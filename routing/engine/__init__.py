@@ -6,8 +6,8 @@ The tour, in the order of a request:
     catalog     a registry compiled: `load_registry`; `index` holds the postings, `scope` what each harness may see
     activity    what a harness is doing, put together as one text
     query       that text read into terms: asked for, mentioned, forbidden, or no request at all (`text`, `vocabulary`)
-    matching    which words of the catalog a term may stand for (`concepts` holds the classes)
-    scoring     rank the tools in sight
+    matching    which words of the catalog a term may stand for (`concepts`, `tongues` and `kindred` hold what is known of words)
+    scoring     rank the tools in sight (`evidence` holds the request against them, `meaning` the vectors of words)
     policy      judge the ranking: confident, ambiguous, no_match
     recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons)
     router      what a provider chose, judged by the decision table (`models` holds the values, `config` the bounds)

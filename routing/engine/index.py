@@ -10,25 +10,30 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.engine.inference import Traits, describe_traits
+from routing.engine.meaning import ROUNDING, Rounded, Vectors, WordVectors
 from routing.engine.naming import EndpointNames
 from routing.engine.registry import Endpoint, Tool
-from routing.engine.text import fold, joined, stem, terms, words
+from routing.engine.text import fold, joined, run_terms, runs, stem, terms, words
 from routing.engine.vocabulary import ENGLISH
 
 Floats = npt.NDArray[np.float32]
+Halves = npt.NDArray[np.float16]
+Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 GUARDED = ("erase", "execute")
 HARM = {"read": 0, "write": 1, "execute": 2, "erase": 3}
 TEXT_LIMIT = 4096  # characters of one field that are read
+MEANING_LIMIT = 400  # of a description: what comes later is detail
+ROUGH_AXES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +58,7 @@ FIELDS = (
     Field(name="use_when", weight=0.9, usual_length=14, discount=0.8),
     Field(name="endpoint_description", weight=0.4, usual_length=12, discount=0.8),
 )
-FIELD_NAMES = tuple(field.name for field in FIELDS)
+FIELD_NAMES = tuple(one.name for one in FIELDS)
 NAME = FIELD_NAMES.index("tool")
 OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself
 SHARED = slice(FIELD_NAMES.index("endpoint"), None)  # those of its endpoint
@@ -84,6 +89,30 @@ class ToolDoc:
     hint_terms: tuple[frozenset[str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """Written words, each with its term and the tools that hold it, laid end to end: they are many and seldom needed."""
+
+    words: tuple[str, ...]
+    terms: Ints
+    starts: Ints
+    tools: Ints
+
+    @classmethod
+    def of(cls, written: Mapping[str, tuple[str, set[int]]], ids: Mapping[str, int]) -> Spelled:
+        places = [sorted(tools) for _, tools in written.values()]
+        return cls(
+            tuple(written),
+            np.fromiter((ids[term] for term, _ in written.values()), np.int32, len(written)),
+            np.concatenate([[0], np.cumsum([len(one) for one in places])]).astype(np.int32),
+            np.fromiter((tool for one in places for tool in one), np.int32, sum(map(len, places))),
+        )
+
+    def entries(self) -> Iterator[tuple[str, int, list[int]]]:
+        for place, (word, term) in enumerate(zip(self.words, self.terms.tolist(), strict=True)):
+            yield word, term, self.tools[self.starts[place] : self.starts[place + 1]].tolist()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One endpoint, compiled: its tools and their postings over a vocabulary of its own."""
@@ -93,8 +122,15 @@ class Part:
     vocabulary: tuple[str, ...]
     terms: Ints
     tools: Ints
-    weights: Floats  # one row per posting, one column per field
-    spelled: Mapping[str, tuple[str, tuple[int, ...]]]  # written word -> its term and the tools that hold it
+    weights: Halves  # one row per posting, one column per field
+    spelled: Spelled
+    _pointing: list[Rounded] = field(default_factory=list, compare=False, repr=False)
+
+    def directions(self, vectors: WordVectors) -> Rounded:
+        """Where the text of each tool points, made once: a part keeps it through every later catalog."""
+        if not self._pointing:
+            self._pointing.append(vectors.directions([meaning_words(doc) for doc in self.docs]))
+        return self._pointing[0]
 
 
 @dataclass(slots=True)
@@ -110,28 +146,58 @@ class _Writer:
         found: dict[str, list[float]] = {}
         for column, weights in weighed.items():
             for term, weight in weights.items():
-                found.setdefault(term, [0.0] * len(FIELDS))[column] = weight
-        self.rows.extend((self.ids.setdefault(term, len(self.ids)), place, weights) for term, weights in found.items())
+                row = found.get(term)
+                if row is None:
+                    row = found[term] = [0.0] * len(FIELDS)
+                row[column] = weight
+        ids = self.ids
+        self.rows.extend((ids.setdefault(term, len(ids)), place, weights) for term, weights in found.items())
 
-    def weigh(self, field: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
+    def weigh(self, name: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
         """Term -> its length-normalised, capped and weighted frequency in one field of these tools."""
         counts: dict[str, float] = {}
         written: dict[str, str] = {}
         length = 0.0
+        read = _every_term if name == "tool" else _content
         for text, factor in texts:
-            for word, term in terms(text[:TEXT_LIMIT]):
-                if word in ENGLISH and field != "tool":
-                    continue
-                counts[term] = counts.get(term, 0.0) + factor
-                length += factor
-                if len(word) >= SHORTEST_GUESS:
-                    written[word] = term
-        if places:  # an endpoint without tools says words that lead nowhere
-            for word, term in written.items():
-                self.spelled.setdefault(word, (term, set()))[1].update(places)
-        rule = FIELDS[FIELD_NAMES.index(field)]
-        norm = 1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
-        return {term: rule.weight * min(count, REPEATS) / norm for term, count in counts.items()}
+            for run in runs(text[:TEXT_LIMIT]):
+                for term, word in read(run):
+                    counts[term] = counts.get(term, 0.0) + factor
+                    length += factor
+                    if word:
+                        written[word] = term
+        if not counts:
+            return counts
+        for word, term in written.items() if places else ():  # without tools, words lead nowhere
+            known = self.spelled.get(word)
+            if known is None:
+                known = self.spelled[word] = (term, set())
+            known[1].update(places)
+        rule = FIELDS[FIELD_NAMES.index(name)]
+        norm = rule.weight / (
+            1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
+        )
+        return {term: norm * (count if count < REPEATS else REPEATS) for term, count in counts.items()}
+
+
+@lru_cache(maxsize=1 << 16)
+def _content(run: str) -> tuple[tuple[str, str], ...]:
+    """(term, word) of what a run of letters says, function words left out; no word where it is too short to guess at."""
+    return tuple(
+        (term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run) if word not in ENGLISH
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def _every_term(run: str) -> tuple[tuple[str, str], ...]:
+    """The same of a name, where every word counts."""
+    return tuple((term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run))
+
+
+def meaning_words(doc: ToolDoc) -> list[str]:
+    """The words that say what a tool is for."""
+    texts = [" ".join(doc.name_words), doc.title, doc.tool.description[:MEANING_LIMIT], *doc.hints]
+    return [word for text in texts for word, _ in terms(text) if word not in ENGLISH]
 
 
 def compile_endpoint(endpoint: Endpoint) -> Part:
@@ -152,8 +218,8 @@ def compile_endpoint(endpoint: Endpoint) -> Part:
         vocabulary=tuple(writer.ids),
         terms=np.fromiter((row[0] for row in rows), np.int32, len(rows)),
         tools=np.fromiter((row[1] for row in rows), np.int32, len(rows)),
-        weights=np.array([row[2] for row in rows], np.float32).reshape(len(rows), len(FIELDS)),
-        spelled={word: (term, tuple(sorted(places))) for word, (term, places) in writer.spelled.items()},
+        weights=np.array([row[2] for row in rows], np.float16).reshape(len(rows), len(FIELDS)),
+        spelled=Spelled.of(writer.spelled, writer.ids),
     )
 
 
@@ -161,7 +227,7 @@ Texts = Mapping[str, Sequence[tuple[str, float]]]  # field -> texts, each with t
 
 
 def _weighed(writer: _Writer, texts: Texts, places: Sequence[int]) -> dict[int, dict[str, float]]:
-    return {FIELD_NAMES.index(field): writer.weigh(field, given, places) for field, given in texts.items()}
+    return {FIELD_NAMES.index(name): writer.weigh(name, given, places) for name, given in texts.items()}
 
 
 def shared_texts(endpoint: Endpoint) -> Texts:
@@ -273,6 +339,23 @@ def _digest(value: Any) -> bytes:
     ).digest()
 
 
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Lists of terms, one for each owner, laid end to end."""
+
+    starts: npt.NDArray[np.intp]
+    terms: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[str]], ids: Mapping[str, int]) -> Owned:
+        known = [[ids[term] for term in terms if term in ids] for terms in lists]
+        starts = np.concatenate([[0], np.cumsum([len(one) for one in known])]).astype(np.intp)
+        return cls(starts, np.fromiter((term for one in known for term in one), np.intp, int(starts[-1])))
+
+    def owners(self) -> npt.NDArray[np.intp]:
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
 class Index:
     """All parts as one set of postings: for each term, which tools hold it and how strongly, field by field."""
 
@@ -289,41 +372,34 @@ class Index:
         self.term_ids = ids
         terms_ = _joined([place[part.terms] for place, part in zip(places, parts, strict=True)], np.int32)
         docs = _joined([part.tools + first for part, first in zip(parts, _offsets(parts), strict=True)], np.int32)
-        order = np.lexsort((docs, terms_))
+        order = np.argsort(terms_, kind="stable")  # the tools of each term are in order already
         self.terms = terms_[order]
-        self.tools = docs[order].astype(np.intp)
-        stacked = [part.weights for part in parts] or [np.zeros((0, len(FIELDS)), np.float32)]
+        self.tools = docs[order]
+        stacked = [part.weights for part in parts] or [np.zeros((0, len(FIELDS)), np.float16)]
         self.weights = np.concatenate(stacked)[order]
         total = self.weights.sum(axis=1, dtype=np.float64)
-        self.support = saturated(total)
+        self.support = saturated(total).astype(np.float32)
         self.action_support = saturated(
             total - (1 - SHARED_ACTION) * self.weights[:, SHARED].sum(axis=1, dtype=np.float64)
-        )
-        self.rows = np.arange(len(total))
+        ).astype(np.float32)
         self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
         self.own: npt.NDArray[np.bool_] = (self.weights[:, OWN] > 0).sum(axis=1) > 0
-        self.in_name = self.weights[:, NAME] > 0
-        self.guarded = {effect: np.flatnonzero([is_guarded(doc, effect) for doc in self.docs]) for effect in GUARDED}
+        self.guarded = {
+            effect: np.fromiter((is_guarded(doc, effect) for doc in self.docs), np.bool_, len(self.docs))
+            for effect in GUARDED
+        }
         self.harm = np.array([HARM.get(doc.traits.effect, 0) for doc in self.docs], np.intp)
+        self._pointing: Rounded | None = None
+        self._roughly: Floats | None = None
         self.by_phrase: dict[str, list[int]] = {}
         for place, doc in enumerate(self.docs):
             self.by_phrase.setdefault(doc.phrase, []).append(place)
         self.by_name = np.argsort(np.argsort([doc.public for doc in self.docs])) if self.docs else np.zeros(0, np.intp)
 
-    def postings(self, term: int) -> slice:
-        return slice(int(self.starts[term]), int(self.starts[term + 1]))
-
     @cached_property
-    def name_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """(tool, term) of every word of every tool's name, the joined spelling left out."""
-        pairs = [
-            (place, self.term_ids[term])
-            for place, doc in enumerate(self.docs)
-            for term in sorted(doc.name_terms)
-            if term in self.term_ids
-        ]
-        columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
-        return columns[:, 0], columns[:, 1]
+    def names(self) -> Owned:
+        """The words of every tool's name, the joined spelling left out."""
+        return Owned.of([sorted(doc.name_terms) for doc in self.docs], self.term_ids)
 
     @cached_property
     def name_pairs(self) -> dict[tuple[str, str], list[int]]:
@@ -336,22 +412,44 @@ class Index:
         return found
 
     @cached_property
-    def hint_docs(self) -> npt.NDArray[np.intp]:
-        """The tool of every operator's hint on a single tool."""
-        return np.array([place for place, doc in enumerate(self.docs) for _ in doc.hint_terms], np.intp)
+    def hints(self) -> Owned:
+        """The words of every operator's hint on a single tool."""
+        return Owned.of([sorted(terms) for doc in self.docs for terms in doc.hint_terms], self.term_ids)
 
     @cached_property
-    def hint_postings(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """(hint, term) of every word of every such hint."""
-        hints = [terms for doc in self.docs for terms in doc.hint_terms]
-        pairs = [
-            (number, self.term_ids[term])
-            for number, terms in enumerate(hints)
-            for term in sorted(terms)
-            if term in self.term_ids
-        ]
-        columns = np.array(pairs, np.intp).reshape(len(pairs), 2)
-        return columns[:, 0], columns[:, 1]
+    def hint_starts(self) -> npt.NDArray[np.intp]:
+        """Where the hints of each tool begin among all hints, and where the last ends."""
+        return np.concatenate([[0], np.cumsum([len(doc.hint_terms) for doc in self.docs])]).astype(np.intp)
+
+    def likeness(self, vectors: WordVectors, pointing: Vectors, places: npt.NDArray[np.intp]) -> Doubles:
+        """How nearly these tools' texts point where a request does. Whole numbers: exact in whatever order they are added."""
+        asked = np.rint(pointing * ROUNDING)
+        near = self._directions(vectors)[places].astype(np.float32) @ asked
+        return np.asarray(near / np.float64(ROUNDING * ROUNDING), np.float64)
+
+    def nearest(
+        self, vectors: WordVectors, pointing: Vectors, sees: npt.NDArray[np.bool_], most: int
+    ) -> npt.NDArray[np.intp]:
+        """The tools in sight whose texts point most nearly the same way, by the first axes, which say most."""
+        asked = np.rint(pointing[:ROUGH_AXES] * ROUNDING)
+        near = self._rough_directions(vectors) @ asked
+        near[~sees] = -np.inf
+        places = np.flatnonzero(near > 0)
+        if len(places) <= most:
+            return places
+        bar = np.partition(near[places], -most)[-most]
+        return np.asarray(places[near[places] >= bar][: 2 * most], np.intp)
+
+    def _directions(self, vectors: WordVectors) -> Rounded:
+        if self._pointing is None:
+            found = [part.directions(vectors) for part in self.parts]
+            self._pointing = np.concatenate(found) if found else np.zeros((0, vectors.size), np.int8)
+        return self._pointing
+
+    def _rough_directions(self, vectors: WordVectors) -> Floats:
+        if self._roughly is None:
+            self._roughly = np.ascontiguousarray(self._directions(vectors)[:, :ROUGH_AXES], np.float32)
+        return self._roughly
 
     @cached_property
     def spelled(self) -> dict[str, tuple[int, list[int]]]:
@@ -359,8 +457,9 @@ class Index:
         found: dict[str, tuple[int, list[int]]] = {}
         for part in self.parts:
             first = self.first_doc[part.endpoint.name]
-            for word, (term, tools) in part.spelled.items():
-                found.setdefault(word, (self.term_ids[term], []))[1].extend(first + tool for tool in tools)
+            for word, term, tools in part.spelled.entries():
+                number = self.term_ids[part.vocabulary[term]]
+                found.setdefault(word, (number, []))[1].extend(first + tool for tool in tools)
         return found
 
     @cached_property

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -26,11 +27,19 @@ class Traits:
     provenance: Mapping[str, str]  # trait -> declared | annotation | inferred | overridden
 
 
-Rules = tuple[tuple[str, frozenset[str]], ...]
+# (answer, single words, phrases between spaces)
+Rules = tuple[tuple[str, frozenset[str], tuple[str, ...]], ...]
 
 
 def _rules(table: Mapping[str, str]) -> Rules:
-    return tuple((answer, frozenset(words.split())) for answer, words in table.items())
+    return tuple(
+        (
+            answer,
+            frozenset(word for word in words.split() if "+" not in word),
+            tuple(f" {word.replace('+', ' ')} " for word in words.split() if "+" in word),
+        )
+        for answer, words in table.items()
+    )
 
 
 # First rule that meets a word wins. Phrases are written with a plus sign.
@@ -155,10 +164,8 @@ def _verbs(name: str) -> str:
 
 def _first(rules: Rules, words: str) -> str | None:
     spoken = frozenset(words.split())
-    for answer, wanted in rules:
-        if not wanted.isdisjoint(spoken) or any(
-            "+" in word and f" {word.replace('+', ' ')} " in words for word in wanted
-        ):
+    for answer, wanted, phrases in rules:
+        if not wanted.isdisjoint(spoken) or any(phrase in words for phrase in phrases):
             return answer
     return None
 
@@ -172,6 +179,7 @@ def _split(text: str) -> str:
     return unicodedata.normalize("NFKD", _CAMEL.sub(" ", text[:4000])).lower()
 
 
+@lru_cache(maxsize=1 << 14)
 def _base(word: str) -> str:
     """A verb's base form, near enough to meet the lists above: drops, dropped, dropping -> drop."""
     if word in _BASES:
@@ -190,7 +198,7 @@ def _base(word: str) -> str:
 _BASES = frozenset(
     part
     for rules in (_CATEGORIES, _RISKS, _EFFECTS)
-    for _, words in rules
-    for word in words
-    for part in word.split("+")
+    for _, words, phrases in rules
+    for word in (*words, *phrases)
+    for part in word.split()
 )

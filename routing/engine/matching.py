@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 from routing.engine.concepts import classes, spoken_words
 from routing.engine.index import SHORTEST_GUESS
+from routing.engine.kindred import kindred
 from routing.engine.query import QueryTerm
 from routing.engine.scope import View
 from routing.engine.text import is_unspaced, spanish_stem, stem
+from routing.engine.tongues import LANGUAGES, foreign_stem, meanings
 
 EXACT = 1.0
 SPLIT = 0.9
@@ -24,7 +26,11 @@ SYNONYM = 0.6
 SYNONYM_BESIDE_EXACT = 0.4  # the catalog uses the asked word itself, elsewhere
 PREFIX = 0.55
 TYPO = 0.5
+TRANSLATED = 0.8
+KIN = 0.6  # of a word that means the same; one that means nearly the same counts for less
+KIN_BESIDE_EXACT = 0.4
 MOST_SYNONYMS = 16
+MOST_REMEMBERED = 1 << 14
 MOST_GUESSES = 24  # unknown words of one request that are guessed at
 
 
@@ -44,12 +50,44 @@ def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[list
     for term in terms:
         options = [*_itself(view, term), *together.get(term.term, ())]
         if term.term not in fixed:
-            options.extend(_synonyms(view, term.term, language, SYNONYM_BESIDE_EXACT if options else SYNONYM))
+            options.extend(_stand_ins(view, term, language, beside=bool(options)))
         if not options and term.kind == "word" and guesses:
             guesses -= 1
             options.extend(_guesses(view, term.text, language))
-        found.append(_best(options))
+        found.append(_best(options) if len(options) > 1 else options)
     return found
+
+
+def _stand_ins(view: View, term: QueryTerm, language: str, *, beside: bool) -> tuple[Variant, ...]:
+    """What a view answers once it answers again: remembered with the view, which never changes."""
+    key = (term.term, term.text, term.kind, language, beside)
+    known = view.remembered.get(key)
+    if known is None:
+        made = [*_synonyms(view, term.term, language, SYNONYM_BESIDE_EXACT if beside else SYNONYM)]
+        if term.kind == "word":
+            made.extend(_translated(view, term.text, language))
+            made.extend(_kin(view, term.term, KIN_BESIDE_EXACT if beside else KIN))
+        if len(view.remembered) >= MOST_REMEMBERED:
+            view.remembered.clear()
+        known = view.remembered[key] = tuple(made)
+    return known
+
+
+def _translated(view: View, word: str, language: str) -> Iterator[Variant]:
+    """The English words that a word of another language stands for, and what may stand for those."""
+    if language not in LANGUAGES:
+        return
+    for english in meanings(language).get(foreign_stem(language, word), ()):
+        if (number := view.term(english)) is not None:
+            yield Variant(number, TRANSLATED, "synonym")
+        yield from _synonyms(view, english, "english", SYNONYM * TRANSLATED)
+
+
+def _kin(view: View, term: str, quality: float) -> Iterator[Variant]:
+    """Words that mean nearly the same, the less the farther."""
+    for other, near in kindred().of(term):
+        if (number := view.term(other)) is not None:
+            yield Variant(number, quality * near, "synonym")
 
 
 def _best(options: Sequence[Variant]) -> list[Variant]:
@@ -103,8 +141,14 @@ def _synonyms(view: View, term: str, language: str, quality: float, match: str =
 
 
 def _guesses(view: View, word: str, language: str) -> Iterator[Variant]:
-    if not word.isascii() or not word.isalpha() or stem(word) in classes() or is_unspaced(word):
-        return  # a word of a class is spelled right
+    if (
+        not word.isascii()
+        or not word.isalpha()
+        or is_unspaced(word)
+        or stem(word) in classes()
+        or stem(word) in kindred()
+    ):
+        return  # a word that others may stand for is spelled right
     whole = list(_split_in_two(view, word))
     if whole:
         yield from whole

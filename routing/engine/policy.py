@@ -1,16 +1,19 @@
 """Judge a ranking: may it be followed, must it be compared, or does nothing fit?
 
-Two probabilities are estimated, each by a logistic function with hand-set weights over shares that mean the same in
-every catalog: never a raw score, never the size of the catalog. `match_probability` asks whether any tool in scope fits;
+Two probabilities are estimated, each by a logistic function over shares that mean the same in every catalog: never a
+raw score, never the size of the catalog. Its weights are fitted by bench/fit_judge.py and kept in data/judge.json. `match_probability` asks whether any tool in scope fits;
 `probability` asks, on top of that, whether the first one is the right one. Rules that no number may overrule follow as
 guards: ties, twins, an erasing tool on one incidental word, a better tool that is away.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from routing.engine.index import GUARDED, ToolDoc, is_guarded
@@ -26,31 +29,24 @@ TWIN_MARGIN = 0.16  # the same between tools that do the same
 WEAK_COVERAGE = 0.3
 LOW_FRACTION = 0.25
 MANY_TERMS = 4
+FAULT_SHARE = 0.6  # of the chance is left where the request asks why something is so: what it names is under discussion
 
-# Chance that some tool fits: an intercept, then what speaks for it and against it.
-MATCH = {
-    "intercept": -3.9,
-    "coverage": 3.8,  # share of the request's worth that the first tool covers
-    "terms": 2.7,  # how many whole words of it, four being many
-    "density": 2.1,  # how strongly the tool's fields support what they cover
-    "name_coverage": 1.5,  # share of the tool's own name that is asked for
-    "strange": -1.0,  # no tool knows the word that says what to do
-    "fault": -0.9,  # the request asks why something is so
-    "head_missed": -0.2,  # others know the word that says what to do, the first does not
-}
-# Chance that the first is the right one, given that some tool fits.
-RIGHT = {
-    "intercept": -3.4,
-    "margin": 2.6,  # its lead over the second, as a share of its score
-    "lead": 1.2,  # its lead over the fifth
-    "coverage": 1.6,
-    "terms": 1.6,
-    "density": 0.8,
-    "name_coverage": 0.8,
-    "strange": -0.5,
-    "fault": -0.3,
-    "head_missed": -0.3,
-}
+Weights = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heads:
+    """The weights of the two logistic functions, over `features`."""
+
+    match: Weights
+    right: Weights
+
+
+@cache
+def shipped_heads() -> Mapping[str, Heads]:
+    """Tier -> what bench/fit_judge.py found for it, as it ships with the package."""
+    fitted = json.loads(files("routing.engine").joinpath("data", "judge.json").read_text())
+    return {tier: Heads(match=told["match"], right=told["right"]) for tier, told in fitted["heads"].items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +101,8 @@ def judge(lineup: Lineup, thresholds: Thresholds) -> Verdict:
     if not ranking.candidates:
         return _none((*missing, "no_lexical_overlap"), right, match)
     weak = _weaknesses(ranking)
+    if match < thresholds.match_at and not any(one.matched for one in ranking.candidates):
+        return _none((*missing, "no_lexical_overlap"), right, match)
     if match < thresholds.match_at:
         return _none((*weak, *missing, "low_probability"), right, match)
     doubts = (*_guards(ranking, thresholds), *weak, *missing)
@@ -124,7 +122,7 @@ def _confident(ranking: Ranking, right: float, match: float) -> Verdict:
     return Verdict(
         status=CONFIDENT,
         confidence="high" if high else "medium",
-        reasons=(*_single(ranking), "strong_coverage_and_margin" if high else "clear_margin"),
+        reasons=(*_notes(ranking), "strong_coverage_and_margin" if high else "clear_margin"),
         probability=right,
         match_probability=match,
         matched_fraction=fraction,
@@ -136,7 +134,7 @@ def _ambiguous(ranking: Ranking, reasons: tuple[str, ...], right: float, match: 
     return Verdict(
         status=AMBIGUOUS,
         confidence="low",
-        reasons=(*_single(ranking), *(reasons or ("low_probability",))),
+        reasons=(*_notes(ranking), *(reasons or ("low_probability",))),
         probability=right,
         match_probability=match,
         matched_fraction=matched_fraction(ranking),
@@ -144,8 +142,18 @@ def _ambiguous(ranking: Ranking, reasons: tuple[str, ...], right: float, match: 
     )
 
 
-def _single(ranking: Ranking) -> tuple[str, ...]:
-    return ("single_candidate",) if ranking.count == 1 else ()
+def _notes(ranking: Ranking) -> tuple[str, ...]:
+    """What is worth knowing of the first place, and no doubt in itself."""
+    single = ("single_candidate",) if ranking.count == 1 else ()
+    return (*single, *(("semantic_match",) if _by_meaning(ranking) else ()))
+
+
+def _by_meaning(ranking: Ranking) -> bool:
+    """Whether the words alone would have put another tool first, or none at all."""
+    first, *others = ranking.candidates
+    return bool(first.meant) and (
+        not first.matched or any(one.score - one.meant > first.score - first.meant for one in others)
+    )
 
 
 def matched_fraction(ranking: Ranking) -> float:
@@ -164,23 +172,29 @@ def probabilities(ranking: Ranking) -> tuple[float, float]:
     if not ranking.candidates:
         return 0.0, 0.0
     found = features(ranking)
-    match = _logistic(MATCH, found)
-    return match, match * _logistic(RIGHT, found)
+    heads = shipped_heads()["static" if ranking.meaning else "lexical"]
+    match = _logistic(heads.match, found) * (FAULT_SHARE if ranking.request.fault else 1.0)
+    return match, match * _logistic(heads.right, found)
 
 
 def features(ranking: Ranking) -> dict[str, float]:
     """Shares of one ranking, each 0..1, that mean the same whatever the catalog."""
     first = ranking.candidates[0]
+    terms = sum(_counts_as(term) for term in first.matched)
     return {
-        "margin": _margin(ranking),
-        "lead": _margin(ranking, to=4),
-        "coverage": first.coverage,
-        "name_coverage": first.name_coverage,
-        "terms": min(sum(_counts_as(term) for term in first.matched), MANY_TERMS) / MANY_TERMS,
-        "density": first.density,
-        "head_missed": float(first.head_missed),
-        "strange": float(ranking.strange),
-        "fault": float(ranking.request.fault),
+        "margin": _margin(ranking),  # the first one's lead over the second, as a share of its score
+        "lead": _margin(ranking, to=4),  # its lead over the fifth
+        "coverage": first.coverage,  # share of the request's worth that it covers
+        "support": first.coverage * first.density,
+        "name_coverage": first.name_coverage,  # share of its own name that is asked for
+        "terms": min(terms, MANY_TERMS) / MANY_TERMS,  # how many whole words of the request, four being many
+        "density": first.density,  # how strongly its fields support what they cover
+        "short": 1 / max(ranking.total, 1),
+        "head_missed": float(first.head_missed),  # others know the word that says what to do, it does not
+        "strange": float(ranking.strange),  # no tool knows the word that says what to do
+        "likeness": max(first.likeness, 0.0),  # how near its text comes to the request in meaning
+        "likest": max(max(one.likeness for one in ranking.candidates), 0.0),
+        "named": float(first.exact_name),
     }
 
 
@@ -201,7 +215,7 @@ def shares(ranking: Ranking, verdict: Verdict) -> list[float]:
     return [verdict.probability, *(min(rest * weight / total, verdict.probability) for weight in weights)]
 
 
-def _logistic(weights: Mapping[str, float], found: Mapping[str, float]) -> float:
+def _logistic(weights: Weights, found: Mapping[str, float]) -> float:
     total = weights["intercept"] + sum(weight * found[name] for name, weight in weights.items() if name != "intercept")
     return 1 / (1 + math.exp(-total))
 

@@ -113,7 +113,8 @@ def read_request(query: str) -> Request:
     text = fold(query)
     masked, literals = _mask(text)
     spoken = _phrasal(_spoken(masked))
-    stops = say.function_words([one.word.text for one in spoken])
+    language = say.language_of([one.word.text for one in spoken])
+    stops = say.function_words(language)
     fault = _opens_with(spoken, say.FAULT_QUESTION)
     _mark_negation(spoken, stops)
     _mark_attributes(spoken, stops)
@@ -125,7 +126,7 @@ def read_request(query: str) -> Request:
         phrase="".join(one.word.text for one in spoken if one.kind == "word" and one.word.text not in stops),
         small_talk=_is_small_talk(spoken, [term for term in found if term.counts], stops),
         fault=fault,
-        language=say.language_of([one.word.text for one in spoken]),
+        language=language,
     )
 
 

@@ -14,6 +14,7 @@ from routing.engine import summary
 from routing.engine.catalog import Catalog
 from routing.engine.explain import explanation
 from routing.engine.index import ToolDoc
+from routing.engine.meaning import WordVectors, shipped_vectors
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.query import read_request
 from routing.engine.scoring import Candidate, Lineup, Ranking, rank_view
@@ -25,6 +26,7 @@ DEFAULT_SEARCH_HITS, MOST_SEARCH_HITS = 20, 100
 KEPT_CANDIDATES = 10
 EXPLAINED_CANDIDATES = 20
 PROBABILITY_DIGITS = 4
+LEXICAL = "lexical"
 
 HINTS = {
     "ambiguous": "Several tools may be meant, so run none of them yet: compare the alternatives, search, or ask, and describe the one you choose.",
@@ -85,7 +87,8 @@ def resolve_detailed(
 ) -> Resolution:
     """The answer with what a ledger keeps of it.
 
-    Without `max_hits` the policy says how many alternatives. `tier` and `encoder` stand for tiers that are not built in.
+    Without `max_hits` the policy says how many alternatives. `tier` is a wish; the answer says what was used. `encoder`
+    stands for a tier that is not built in.
     """
     found = catalog.scope(scope)
     if is_too_long(query):
@@ -99,6 +102,7 @@ def resolve_detailed(
         query,
         guard=bool(rules["erasing_never_first_on_tie"]),
         most=EXPLAINED_CANDIDATES if explain else MOST_HITS + 1,
+        vectors=_vectors(tier),
     )
     verdict = judge(lineup, thresholds)
     answer = _answer(catalog.revision(scope), query, lineup.present, verdict, limit)
@@ -113,7 +117,8 @@ def resolve_detailed(
 
 def rank(catalog: Catalog, query: str, *, scope: str = "default", limit: int = 24) -> list[Ranked]:
     """The best candidates of a scope, without a judgement that anyone must follow."""
-    lineup = Lineup(present=rank_view(catalog.view(scope), read_request(query), limit=limit))
+    vectors = _vectors("auto")
+    lineup = Lineup(present=rank_view(catalog.view(scope), read_request(query), limit=limit, vectors=vectors))
     verdict = judge(lineup, Thresholds.of(catalog.policy(catalog.scope(scope).policy).resolver))
     return _ranked(lineup, verdict, limit)
 
@@ -222,7 +227,7 @@ def _answer(revision: str, query: str, ranking: Ranking, verdict: Verdict, limit
         "hint": _hint(verdict, answer),
         "probability": round(verdict.probability, PROBABILITY_DIGITS),
         "match_probability": round(verdict.match_probability, PROBABILITY_DIGITS),
-        "tier": "lexical",
+        "tier": "static" if ranking.meaning else LEXICAL,
     }
 
 
@@ -250,12 +255,19 @@ def _hint(verdict: Verdict, answer: Mapping[str, Any]) -> str:
     return HINTS["describe" if answer["recommendation"]["argument_template_truncated"] else "ready"]
 
 
-def _line_up(catalog: Catalog, scope: str, query: str, *, guard: bool, most: int) -> Lineup:
+def _vectors(tier: str) -> WordVectors | None:
+    """What a tier works with. Asking for more than there is gets what there is."""
+    return None if tier == LEXICAL else shipped_vectors()
+
+
+def _line_up(
+    catalog: Catalog, scope: str, query: str, *, guard: bool, most: int, vectors: WordVectors | None
+) -> Lineup:
     request = read_request(query)
     whole = catalog.whole_view(scope)
     return Lineup(
-        present=rank_view(catalog.view(scope), request, limit=most, guard=guard),
-        whole=None if whole is None else rank_view(whole, request, limit=most, guard=guard),
+        present=rank_view(catalog.view(scope), request, limit=most, guard=guard, vectors=vectors),
+        whole=None if whole is None else rank_view(whole, request, limit=most, guard=guard, vectors=vectors),
     )
 
 

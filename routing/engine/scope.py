@@ -6,13 +6,14 @@ the rarity of words among its own tools alone, so that nothing outside a scope c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from routing.engine.index import Index
+from routing.engine.index import Index, Owned
 from routing.engine.naming import EndpointNames, split_name
 from routing.engine.registry import Registry, Scope
 
@@ -88,23 +89,24 @@ class View:
     A tool outside counts nowhere: not in an answer, not in the rarity of a word, not in the words that are known.
     """
 
-    __slots__ = ("hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size")
+    __slots__ = ("hint_mass", "idf", "index", "known", "name_mass", "rarest", "remembered", "sees", "size")
 
     def __init__(self, index: Index, sees: Mask) -> None:
         self.index = index
         self.sees = sees
         self.size = int(sees.sum())
+        self.remembered: dict[Hashable, Any] = {}  # what was found out about it, by whoever asked
         frequency = self._frequency()
         self.known = frequency > 0
         self.idf = self._rarity(frequency)
         self.rarest = float(np.log1p((self.size + IMAGINED) / 1.5))
-        docs, terms = index.name_postings
-        self.name_mass: Numbers = np.maximum(
-            np.bincount(docs, weights=self.idf[terms], minlength=len(index.docs)), 1e-9
-        )
-        hints, terms = index.hint_postings
-        self.hint_mass: Numbers = np.maximum(
-            np.bincount(hints, weights=self.idf[terms], minlength=len(index.hint_docs)), 1e-9
+        self.name_mass = self._mass(index.names)
+        self.hint_mass = self._mass(index.hints)
+
+    def _mass(self, owned: Owned) -> Numbers:
+        """How much the words of each name or hint are worth together."""
+        return np.maximum(
+            np.bincount(owned.owners(), weights=self.idf[owned.terms], minlength=len(owned.starts) - 1), 1e-9
         )
 
     def _frequency(self) -> npt.NDArray[np.float64]:

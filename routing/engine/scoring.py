@@ -12,15 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from routing.engine.concepts import action_stems, classes
-from routing.engine.index import FIELD_NAMES, GUARDED, SHARED, SHARED_ACTION, ToolDoc
+from routing.engine.evidence import Array, Asked, Places, by_field, spread, touch, weigh
+from routing.engine.index import FIELD_NAMES, GUARDED, Owned, ToolDoc
 from routing.engine.matching import Variant, variants
+from routing.engine.meaning import Vectors, WordVectors
 from routing.engine.query import QueryTerm, Request
 from routing.engine.scope import View
-
-Array = npt.NDArray[np.float64]
 
 COVERAGE_SHARE = 0.65  # of a score hangs on how much of the request is covered
 NAME_SHARE = 0.45  # what a wholly named tool gains over its score
@@ -31,6 +30,13 @@ UNASKED_SHARE = 0.12  # what an erasing or executing tool loses where nobody ask
 UNKNOWN_WORTH = 0.5  # of a word that no tool knows, when coverage is counted
 FOREIGN_WORTH = 0.5  # of that, where the request is in another language than catalogs mostly are
 PROPER_WORTH = 0.2  # of such a word when it is written like a name
+MEANING_SHARE = 1.5  # of the worth of the rarest word goes to the tool whose text points exactly the same way
+UNLIKE = 0.0  # texts that point no nearer the same way than this have nothing to do with each other
+CONSIDERED = 192  # tools that are held against the request word by word
+STRONG = 0.5  # of a request's worth: where the words win as much of it, none but their tools are looked at
+KINDRED = 32  # tools that may come in by meaning alone
+VECTOR = "vector"
+MEANING = "(meaning)"
 DIGITS = 4
 
 
@@ -60,20 +66,11 @@ class Candidate:
     name_coverage: float  # of the tool's own name
     matched: tuple[QueryTerm, ...]
     density: float  # how strongly its fields support what they cover
+    likeness: float  # how near its text comes to the request in meaning, -1..1; 0 without vectors
+    meant: float  # the part of the score that this brought
     exact_name: bool
     head_missed: bool
     forbidden: bool = False  # its name does what the request forbids
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What one term of the request met, tool by tool."""
-
-    term: QueryTerm
-    variants: dict[int, Variant]
-    won: Array  # score
-    met: Array  # 0..1, how nearly the word itself
-    spots: npt.NDArray[np.intp]  # the posting that won, or -1
 
 
 @dataclass(slots=True)
@@ -86,6 +83,7 @@ class Ranking:
     count: int  # of all that matched and can be had
     total: int  # of content terms, values that no tool knows left out
     strange: bool  # no tool knows the word that says what to do
+    meaning: bool  # whether vectors had a say
     _scorer: Scorer = field(repr=False)
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
@@ -93,11 +91,7 @@ class Ranking:
 
     def fields(self, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
         """What each field brought to each candidate's score, before adjustments."""
-        found = self._scorer.by_field([candidate.place for candidate in candidates])
-        return [
-            {name: round(score, DIGITS) for name, score in zip(FIELD_NAMES, row, strict=True) if score}
-            for row in found.tolist()
-        ]
+        return self._scorer.fields(candidates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,126 +125,158 @@ class Lineup:
         return bool(self.present.view.sees[candidate.place])
 
 
-def rank_view(view: View, request: Request, *, limit: int, guard: bool = True) -> Ranking:
-    """The best `limit` tools of a view. `guard`: what erases or executes steps back where nobody asks for it."""
-    return Scorer(view, request, guard=guard).ranking(limit)
+def rank_view(
+    view: View, request: Request, *, limit: int, guard: bool = True, vectors: WordVectors | None = None
+) -> Ranking:
+    """The best `limit` tools of a view. `guard`: what erases or executes steps back where nobody asks for it.
+
+    With `vectors`, how near a tool's text comes to the request in meaning adds to its score.
+    """
+    return Scorer(view, request, guard=guard, vectors=vectors, limit=limit).ranking(limit)
 
 
 class Scorer:
-    """One request against one view: arrays over all tools, and the way back from a score to its reasons."""
+    """One request against one view: arrays over the tools that can come out ahead, and the way back to their reasons."""
 
-    def __init__(self, view: View, request: Request, *, guard: bool) -> None:
+    def __init__(
+        self, view: View, request: Request, *, guard: bool, vectors: WordVectors | None = None, limit: int = 0
+    ) -> None:
         self.view = view
         self.request = request
         self.guard = guard
-        self.terms = request.content
-        size = len(view.index.docs)
-        self.base = np.zeros(size)
-        self.covered = np.zeros(size)
-        self.matches = np.zeros(size, np.intp)
-        self.named = np.zeros(len(view.index.term_ids))
-        self.evidence: list[Evidence] = []
         self.mass = 0.0
-        self.total = len(self.terms)
+        self.total = len(request.content)
         self.strange = False
         self.english = request.language == "english"
-        asked = variants(view, self.terms, request.language)
-        for term, found in zip(self.terms, asked, strict=True):
-            self._add(term, found)
+        self.named = np.zeros(len(view.index.term_ids))
+        self.asked = self._ask(request.content)
+        self._line_up(vectors, max(limit, CONSIDERED))
         self.forbidden = self._forbidden() if request.negated else frozenset[str]()
         self._adjust()
 
-    def _add(self, term: QueryTerm, found: list[Variant]) -> None:
-        worth = self._worth(term, found)
-        if not found:
-            self.mass += worth * _unknown_worth(term) * (1.0 if self.english else FOREIGN_WORTH)
-            self.total -= _is_value(term)
-            self.strange = self.strange or term.head and self.english
-            return
-        self.mass += worth
-        for one in found:  # a word that is only half meant names a tool only by half
-            self.named[one.term] = max(self.named[one.term], one.quality * term.meant)
-        evidence = self._evidence(term, worth, found)
-        self.base += evidence.won
-        self.covered += evidence.met * worth
-        self.matches += evidence.spots >= 0
-        self.evidence.append(evidence)
-
-    def _evidence(self, term: QueryTerm, worth: float, found: list[Variant]) -> Evidence:
-        """For each tool the posting that wins most; what to do is said by a tool, its endpoint's word counts by half."""
-        index = self.view.index
-        slices = [index.rows[index.postings(one.term)] for one in found]
-        rows = np.concatenate(slices)
-        met: Array = np.repeat([one.quality for one in found], [len(part) for part in slices])
-        support: Array = index.action_support if term.head else index.support
-        won = met * worth * support[rows]
-        if term.head:
-            met = met * np.where(index.own[rows], 1.0, SHARED_ACTION)
-        order = np.argsort(won, kind="stable")  # the strongest comes last, and what is written last stays
-        rows, tools = rows[order], index.tools[rows[order]]
-        size = len(self.base)
-        evidence = Evidence(
-            term=term, variants={one.term: one for one in found},
-            won=np.zeros(size), met=np.zeros(size), spots=np.full(size, -1, np.intp),
-        )  # fmt: skip
-        evidence.won[tools], evidence.met[tools], evidence.spots[tools] = won[order], met[order], rows
-        return evidence
+    def _ask(self, terms: Sequence[QueryTerm]) -> list[Asked]:
+        """The terms that some tool in sight knows; the others only ask for more than can be had."""
+        asked: list[Asked] = []
+        for term, found in zip(terms, variants(self.view, terms, self.request.language), strict=True):
+            worth = self._worth(term, found)
+            if not found:
+                self.mass += worth * _unknown_worth(term) * (1.0 if self.english else FOREIGN_WORTH)
+                self.total -= _is_value(term)
+                self.strange = self.strange or term.head and self.english
+                continue
+            self.mass += worth
+            for one in found:  # a word that is only half meant names a tool only by half
+                self.named[one.term] = max(self.named[one.term], one.quality * term.meant)
+            asked.append(Asked(term=term, worth=worth, variants=found))
+        return asked
 
     def _worth(self, term: QueryTerm, found: list[Variant]) -> float:
         """A term's rarity in the scope: its own, else that of the best stand-in, else that of a word seen once."""
-        own = next((one for one in found if one.quality == 1.0), None)
-        if own is not None:
-            return term.weight * float(self.view.idf[own.term])
+        if found and found[0].quality == 1.0:  # the nearest stands first
+            return term.weight * float(self.view.idf[found[0].term])
         rarity = max((float(self.view.idf[one.term]) for one in found), default=self.view.rarest)
         return term.weight * rarity
 
+    def _line_up(self, vectors: WordVectors | None, most: int) -> None:
+        """Choose the tools that can come out ahead, and hold the request against each."""
+        index, sees = self.view.index, self.view.sees
+        touched = touch(index, self.asked)
+        rough: Array = np.bincount(touched.tool, weights=touched.won, minlength=len(index.docs)).astype(np.float64)
+        rough[~sees] = 0.0
+        self.count = int(np.count_nonzero(rough))
+        self.likeness: Array | None = None
+        places = self._foremost(rough, most)
+        if vectors is not None and self.request.content:
+            pointing = vectors.direction(_spoken(self.request))
+            if rough.max(initial=0.0) < STRONG * self.mass:
+                places = self._with_kindred(places, pointing, vectors)
+            self.likeness = index.likeness(vectors, pointing, places)
+        self.places = places
+        self.columns: dict[int, int] = {}  # of the candidates: place -> column
+        self.evidence = weigh(index, self.asked, touched, places)
+        self.base: Array = self.evidence.won.sum(axis=0)
+        worth = np.array([entry.worth for entry in self.asked])
+        self.covered: Array = worth @ self.evidence.met if len(worth) else np.zeros(len(places))
+        self.matches = (self.evidence.spots >= 0).any(axis=0)
+
+    def _foremost(self, rough: Array, most: int) -> Places:
+        """The tools that win most in the rough; of equals, the first by name, so that nothing else decides."""
+        places = np.flatnonzero(rough)
+        if len(places) <= most:
+            return places
+        won = rough[places]
+        bar = np.partition(won, -most)[-most]
+        ahead, level = places[won > bar], places[won == bar]
+        level = level[np.argsort(self.view.index.by_name[level], kind="stable")]
+        return np.concatenate([ahead, level[: most - len(ahead)]])
+
+    def _with_kindred(self, places: Places, pointing: Vectors, vectors: WordVectors) -> Places:
+        """Those whose text means the same without sharing a word, beside those that the words found."""
+        index = self.view.index
+        nearest = index.nearest(vectors, pointing, self.view.sees, KINDRED)
+        return np.union1d(places, nearest) if len(nearest) else places
+
     def _adjust(self) -> None:
         """What the terms won together becomes a score: coverage, names, hints, and what is forbidden or unasked."""
-        index = self.view.index
-        self.coverage = np.minimum(self.covered / self.mass, 1.0) if self.mass else np.zeros(len(self.base))
-        self.name_coverage = self._asked_share(index.name_postings, self.view.name_mass)
+        index, places = self.view.index, self.places
+        self.coverage = np.minimum(self.covered / self.mass, 1.0) if self.mass else np.zeros(len(places))
+        self.name_coverage = self._asked_share(index.names, places, self.view.name_mass)
         self.adjustments: dict[str, Array] = {
             "coverage": self.base * COVERAGE_SHARE * (self.coverage - 1),
             "name_coverage": self.base * NAME_SHARE * self.name_coverage**2,
         }
-        if len(index.hint_docs):
+        self.meant = np.zeros(len(places))
+        if self.likeness is not None:
+            self.meant = MEANING_SHARE * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
+        if len(index.hints.starts) > 1:
             self.adjustments["hint_coverage"] = self.base * HINT_SHARE * self._closest_hint() ** 2
         if self.request.phrase in index.by_phrase:
-            self._share("exact_name", index.by_phrase[self.request.phrase], PHRASE_SHARE)
+            same = np.isin(places, index.by_phrase[self.request.phrase])
+            self.adjustments["exact_name"] = self.base * PHRASE_SHARE * same
         if self.forbidden:
-            places = [
-                int(place) for place in np.flatnonzero(self.matches) if self.forbidden & index.docs[place].name_terms
-            ]
-            self._share("negated_action", places, -NEGATED_SHARE)
-        for effect in GUARDED if self.guard else ():
-            if not self._asks_for(effect):
-                self._share("effect_guard", index.guarded[effect], -UNASKED_SHARE)
-        self.score = np.round(self.base + sum(self.adjustments.values()), DIGITS)
-        self.matches[self.score <= 0] = 0
+            bad = [bool(self.forbidden & index.docs[place].name_terms) for place in places]
+            self.adjustments["negated_action"] = (self.base + self.meant) * -NEGATED_SHARE * np.array(bad, np.float64)
+        unasked = [effect for effect in GUARDED if self.guard and not self._asks_for(effect)]
+        if unasked:
+            guarded = np.logical_or.reduce([index.guarded[effect][places] for effect in unasked])
+            self.adjustments["effect_guard"] = (self.base + self.meant) * -UNASKED_SHARE * guarded
+        said = np.round(self.base + sum(self.adjustments.values()), DIGITS)
+        if self.guard and self.meant.any():
+            self._keep_tie(said)
+        self.score = np.round(said + self.meant, DIGITS)
+        lost = self.matches & (self.score <= 0)
+        self.count -= int(lost.sum())
 
-    def _asked_share(self, postings: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]], mass: Array) -> Array:
-        """Of each name or hint: the share of its words, by their rarity, that the request asks for."""
-        owners, terms = postings
-        asked = np.bincount(owners, weights=self.view.idf[terms] * self.named[terms], minlength=len(mass))
-        return np.asarray(np.minimum(asked / mass, 1.0))
+    def _keep_tie(self, said: Array) -> None:
+        """Where the words leave a tie at the top, meaning puts no tool ahead of one that does less."""
+        first = int(np.argmax(said + self.meant)) if len(said) else 0
+        level = np.flatnonzero((said == said[first]) & (said > 0)) if len(said) else np.zeros(0, np.intp)
+        harm = self.view.index.harm[self.places[level]]
+        if len(level) and harm.min() < harm.max():
+            mildest = self.meant[level[harm == harm.min()]].max()
+            self.meant[level[harm > harm.min()]] = np.minimum(self.meant[level[harm > harm.min()]], mildest)
+
+    def _asked_share(self, owned: Owned, owners: Places, mass: Array) -> Array:
+        """Of each of these names or hints: the share of its words, by their rarity, that the request asks for."""
+        rows, owner = spread(owned.starts[owners], owned.starts[owners + 1] - owned.starts[owners])
+        terms = owned.terms[rows]
+        asked = np.bincount(owner, weights=self.view.idf[terms] * self.named[terms], minlength=len(owners))
+        return np.asarray(np.minimum(asked / mass[owners], 1.0))
 
     def _closest_hint(self) -> Array:
         """Of each tool: how far the hint that comes closest is said by the request."""
         index = self.view.index
-        closest = np.zeros(len(self.base))
-        np.maximum.at(closest, index.hint_docs, self._asked_share(index.hint_postings, self.view.hint_mass))
+        starts = index.hint_starts
+        hints, owner = spread(starts[self.places], starts[self.places + 1] - starts[self.places])
+        closest = np.zeros(len(self.places))
+        np.maximum.at(closest, owner, self._asked_share(index.hints, hints, self.view.hint_mass))
         return closest
-
-    def _share(self, code: str, places: Sequence[int] | npt.NDArray[np.intp], share: float) -> None:
-        if len(places):
-            change = self.adjustments.setdefault(code, np.zeros(len(self.base)))
-            change[places] = self.base[places] * share
 
     def _forbidden(self) -> frozenset[str]:
         """The words that the request forbids, and those that say the same."""
         negated = self.request.negated
         same = {other for term in negated for other in classes().get(term, ())}
-        return negated | (same - {term.term for term in self.terms})
+        return negated | (same - {term.term for term in self.request.content})
 
     def _asks_for(self, effect: str) -> bool:
         """Whether some word of the request, or what it stands for, asks to erase or to execute."""
@@ -258,81 +284,81 @@ class Scorer:
         return any(number is not None and self.named[number] > 0 for number in numbers)
 
     def ranking(self, limit: int) -> Ranking:
-        view = self.view
-        hit = (self.matches > 0) & view.sees
+        columns = self._best(limit)
+        self.columns = dict(zip(self.places[columns].tolist(), columns.tolist(), strict=True))
         return Ranking(
             request=self.request,
-            view=view,
-            candidates=tuple(self._candidate(place) for place in self._best(hit, limit)),
-            count=int(hit.sum()),
+            view=self.view,
+            candidates=tuple(self._candidate(column) for column in columns.tolist()),
+            count=max(self.count, len(columns)),
             total=self.total,
             strange=self.strange,
+            meaning=self.likeness is not None,
             _scorer=self,
         )
 
-    def _best(self, mask: npt.NDArray[np.bool_], limit: int) -> npt.NDArray[np.intp]:
+    def _best(self, limit: int) -> Places:
         """By score; on a tie what does less comes first, then by name."""
-        places = np.flatnonzero(mask)
-        if len(places) > 4 * limit > 0:  # sort only those that can be among the best
-            bar = np.partition(self.score[places], -limit)[-limit]
-            places = places[self.score[places] >= bar]
-        index = self.view.index
+        columns = np.flatnonzero(self.score > 0)
+        index, places = self.view.index, self.places[columns]
         harm = index.harm[places] * self.guard
-        order = np.lexsort((index.by_name[places], harm, -self.score[places]))
-        return places[order][:limit]
+        order = np.lexsort((index.by_name[places], harm, -self.score[columns]))
+        return columns[order][:limit]
 
-    def _candidate(self, place: int) -> Candidate:
-        index = self.view.index
-        doc = index.docs[place]
-        matched = tuple(one.term for one in self.evidence if one.spots[place] >= 0)
+    def _candidate(self, column: int) -> Candidate:
+        doc = self.view.index.docs[self.places[column]]
+        spots = self.evidence.spots[:, column]
         return Candidate(
             doc=doc,
-            place=int(place),
-            score=float(self.score[place]),
-            coverage=float(self.coverage[place]),
-            name_coverage=float(self.name_coverage[place]),
-            matched=matched,
-            density=min(float(self.base[place] / max(self.covered[place], 1e-9)), 1.0),
+            place=int(self.places[column]),
+            score=float(self.score[column]),
+            coverage=float(self.coverage[column]),
+            name_coverage=float(self.name_coverage[column]),
+            matched=tuple(self.asked[place].term for place in np.flatnonzero(spots >= 0)),
+            density=min(float(self.base[column] / max(self.covered[column], 1e-9)), 1.0),
+            likeness=0.0 if self.likeness is None else float(self.likeness[column]),
+            meant=float(self.meant[column]),
             exact_name=doc.phrase == self.request.phrase,
-            head_missed=any(one.term.head and one.spots[place] < 0 for one in self.evidence),
+            head_missed=any(
+                entry.term.head and spot < 0 for entry, spot in zip(self.asked, spots.tolist(), strict=True)
+            ),
             forbidden=bool(self.forbidden & doc.name_terms),
         )
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
         """What each term won in each field, and what changed the sum; all together the score."""
-        parts = [part for one in self.evidence for part in self._shares(one, candidate.place)]
+        column = self.columns[candidate.place]
+        parts = list(self._shares(column))
+        if candidate.meant:
+            parts.append(Contribution(term=MEANING, text="", field=VECTOR, match=VECTOR, score=candidate.meant))
         changes = [
-            Adjustment(code=code, score=float(change[candidate.place]))
+            Adjustment(code=code, score=float(change[column]))
             for code, change in self.adjustments.items()
-            if change[candidate.place]
+            if change[column]
         ]
         return parts, changes
 
-    def _shares(self, evidence: Evidence, place: int) -> Iterator[Contribution]:
-        spot = int(evidence.spots[place])
-        if spot < 0:
-            return
-        term, match = evidence.term, evidence.variants[int(self.view.index.terms[spot])].match
-        for name, score in zip(FIELD_NAMES, self._split(evidence, [place])[0].tolist(), strict=True):
-            if score:
-                yield Contribution(term=term.term, text=term.text, field=name, match=match, score=score)
+    def _shares(self, column: int) -> Iterator[Contribution]:
+        every = [one for entry in self.asked for one in entry.variants]
+        split = by_field(self.view.index, self.asked, self.evidence, [column])[:, 0].tolist()
+        for entry, number, scores in zip(self.asked, self.evidence.variant[:, column], split, strict=True):
+            for name, score in zip(FIELD_NAMES, scores, strict=True):
+                if score:
+                    yield Contribution(
+                        term=entry.term.term, text=entry.term.text, field=name, match=every[number].match, score=score
+                    )
 
-    def by_field(self, places: Sequence[int]) -> Array:
-        """One row for each place, one column for each field."""
-        found = np.zeros((len(places), len(FIELD_NAMES)))
-        for evidence in self.evidence:
-            found += self._split(evidence, places)
+    def fields(self, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
+        """What each field brought to each candidate, before adjustments."""
+        columns = [self.columns[candidate.place] for candidate in candidates]
+        split = by_field(self.view.index, self.asked, self.evidence, columns).sum(axis=0).tolist()
+        found = [
+            {name: round(score, DIGITS) for name, score in zip(FIELD_NAMES, row, strict=True) if score} for row in split
+        ]
+        for told, candidate in zip(found, candidates, strict=True):
+            if candidate.meant:
+                told[VECTOR] = round(candidate.meant, DIGITS)
         return found
-
-    def _split(self, evidence: Evidence, places: Sequence[int]) -> Array:
-        """What one term won at these places, shared out over the fields by their weight."""
-        index, spots = self.view.index, evidence.spots[places]
-        weights = index.weights[spots].astype(np.float64)
-        if evidence.term.head:
-            weights[:, SHARED] *= SHARED_ACTION
-        shares: Array = evidence.won[places][:, None] * weights / weights.sum(axis=1, keepdims=True)
-        shares[spots < 0] = 0.0
-        return shares
 
 
 def _unknown_worth(term: QueryTerm) -> float:
@@ -345,3 +371,8 @@ def _unknown_worth(term: QueryTerm) -> float:
 def _is_value(term: QueryTerm) -> bool:
     """Addresses, paths and the like, and letters mixed with digits, where no tool speaks of them."""
     return term.kind == "literal" or any(character.isdigit() for character in term.text)
+
+
+def _spoken(request: Request) -> list[tuple[str, float]]:
+    """The words of a request with their weights, values left out: what an address means is not asked."""
+    return [(term.text, term.weight) for term in request.content if term.kind == "word"]

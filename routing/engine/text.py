@@ -78,8 +78,13 @@ def pairs(run: str) -> Iterator[str]:
 
 def terms(text: str) -> Iterator[tuple[str, str]]:
     """(word, stem) of everything in a described text, with the whole of a composed name after its parts."""
-    for run in _RUN.findall(fold(text)):
+    for run in runs(text):
         yield from run_terms(run)
+
+
+def runs(text: str) -> list[str]:
+    """The unbroken runs of letters and digits of a text, folded."""
+    return _RUN.findall(fold(text))
 
 
 @lru_cache(maxsize=1 << 16)

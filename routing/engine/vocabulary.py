@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from routing.engine.tongues import written
+
 ENGLISH = frozenset(
     """
     a about above actually after again all almost also although always am an and another any anybody anyone anything are aren
@@ -141,17 +143,22 @@ AFFIRMED = (("not", "only"), ("not", "just"), ("why", "not"))
 JOINS_NEGATION = frozenset("or nor and o ni oder ou".split())
 
 
-def function_words(texts: Sequence[str]) -> frozenset[str]:
-    """The function words that hold for a text: English, and one other language where that one speaks louder."""
-    english = sum(text in ENGLISH for text in texts)
-    name, hits = max(
-        ((name, sum(text in stops for text in texts)) for name, stops in OTHERS.items()), key=lambda pair: pair[1]
-    )
-    if hits >= 2 and hits > english or hits == 1 and english == 0 and len(texts) <= 3:
-        return ENGLISH | OTHERS[name]
-    return ENGLISH
+_WITH_ENGLISH = {name: ENGLISH | stops for name, stops in OTHERS.items()}
 
 
 def language_of(texts: Sequence[str]) -> str:
-    stops = function_words(texts)
-    return next((name for name, own in OTHERS.items() if stops != ENGLISH and own <= stops), "english")
+    """English, or the one other language whose function words speak louder."""
+    english = sum(text in ENGLISH for text in texts)
+    hits, _, name = max(
+        # Of two that share a function word, the one whose other words are known.
+        (sum(text in stops for text in texts), sum(text in written(name) for text in texts), name)
+        for name, stops in OTHERS.items()
+    )
+    if hits >= 2 and hits > english or hits == 1 and english == 0 and len(texts) <= 3:
+        return name
+    return "english"
+
+
+def function_words(language: str) -> frozenset[str]:
+    """The function words that hold for a text in this language; English ones hold in every."""
+    return _WITH_ENGLISH.get(language, ENGLISH)

@@ -27,7 +27,7 @@ def test_an_answer_has_the_keys_of_the_contract() -> None:
         "namespaced", "server", "tool", "title", "description", "server_description", "use_when", "tool_use_when", "score", "matched_terms",
         "metadata_truncated", "required_fields", "argument_template", "argument_template_truncated", "category", "risk", "effect",
     }  # fmt: skip
-    assert (answer["contract_version"], answer["tier"]) == (1, "lexical")
+    assert (answer["contract_version"], answer["tier"]) == (1, "static")
     json.dumps(answer)
 
 
