@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from routing.engine.registry import Gateway
 from routing.formats.rewriting import rename_entries
 
 STRATEGIES = ("update", "skip", "rename", "refuse")
@@ -28,12 +29,19 @@ class Merged:
 
 
 def merge(
-    present: Mapping[str, Any], imported: Mapping[str, Any], *, strategy: str = "update", keep_tools: bool = False
+    present: Mapping[str, Any],
+    imported: Mapping[str, Any],
+    *,
+    strategy: str = "update",
+    keep_tools: bool = False,
+    gateway: Mapping[str, Any] | None = None,
+    assumed: Mapping[str, Any] | None = None,
 ) -> Merged:
     """What `present` says, with what `imported` adds. Where both have an entry of one name the strategy decides:
     take the imported one, keep the present one, take both under two names, or refuse. Equal entries are left alone.
 
-    `keep_tools` keeps an endpoint's known tools when the import does not list any.
+    `keep_tools` keeps an endpoint's known tools when the import does not list any. `gateway` holds the settings that the
+    import itself states (by default those of its document), `assumed` those that it means where there is nothing yet.
     """
     if keep_tools:
         imported = _with_known_tools(present, imported)
@@ -42,8 +50,9 @@ def merge(
     else:
         renamed = set()
     merged = Merged(document=dict(present))
-    if imported.get("gateway") and (strategy != "skip" or not present.get("gateway")):
-        merged.document["gateway"] = dict(imported["gateway"])
+    stated = imported.get("gateway", {}) if gateway is None else gateway
+    is_new = not present.get("gateway") and not present.get("endpoints")
+    _merge_gateway(merged, {**(assumed or {}), **stated} if is_new else stated, strategy)
     _merge_groups(merged, imported, strategy, renamed)
     for section, kind in SECTIONS.items():
         _merge_section(merged, imported, section, kind, strategy, renamed)
@@ -53,6 +62,20 @@ def merge(
     document = merged.document
     merged.document = {key: document[key] for key in _ORDER if key in document and document[key] not in ([], {})}
     return merged
+
+
+def _merge_gateway(merged: Merged, stated: Mapping[str, Any], strategy: str) -> None:
+    """Setting by setting: what is not stated stays. One setting cannot stand under two names, so `rename` keeps it too."""
+    settings = dict(merged.document.get("gateway", {}))
+    usual = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(Gateway()).items()}
+    for key, value in stated.items():
+        if settings.get(key, usual.get(key)) == value:
+            continue
+        action = "updated" if key not in settings else _action(settings[key], value, strategy.replace("rename", "skip"))
+        if action == "updated":
+            settings[key] = value
+        merged.actions["gateway", key] = action
+    merged.document["gateway"] = settings
 
 
 def _merge_groups(merged: Merged, imported: Mapping[str, Any], strategy: str, renamed: set[tuple[str, str]]) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from routing.engine.errors import RegistryError
+from routing.engine.registry import Gateway
 from routing.engine.secrets import REFERENCE_FORMS
 from routing.engine.validation import parse_document, to_document
 from routing.engine.validation.reader import kind_of
@@ -99,8 +101,10 @@ def _finish(
     format: str, document: dict[str, Any], renamed: Mapping[str, str], sources: Mapping[str, str], report: Report
 ) -> Import:
     """Validate what was read and sum up. Paths point into the file as it was given."""
+    stated: dict[str, Any] = {}
     try:
         parsed = parse_document(document)
+        stated = _stated(document.get("gateway"), parsed.registry.gateway)
         document = to_document(parsed.registry)
         report.warnings += [{**warning, "path": _source(warning["path"], sources)} for warning in parsed.warnings]
     except RegistryError as error:
@@ -117,7 +121,15 @@ def _finish(
         secrets=tuple(report.secrets),
         problems=tuple(report.problems),
         launches=tuple(report.launches),
+        gateway=stated,
+        assumed=mcphub.ASSUMED if format == "mcphub" else {},
     )
+
+
+def _stated(given: object, gateway: Gateway) -> dict[str, Any]:
+    """What the file says of the gateway, in our spelling."""
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(gateway).items()}
+    return {key: plain[key] for key in plain if isinstance(given, Mapping) and key in given}
 
 
 def _without_secrets(document: dict[str, Any], report: Report) -> dict[str, Any] | None:

@@ -150,26 +150,37 @@ _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_SafeLoader):  # type: ignore[misc]  # the C loader has no type of its own
-    """A safe loader for which a repeated key is an error and a date stays text."""
+    """A safe loader for which a repeated key is an error, a key is the text that was written, a date stays text, and only
+    `true` and `false` are truth values: a server may be called `off`, and a tag may be `yes`."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key_node, _ in node.value:
             if key_node.tag == "tag:yaml.org,2002:merge":
                 continue
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
+            if not isinstance(key_node, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(None, None, "a key must be text", key_node.start_mark)
-            if key in seen:
+            if key_node.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {str(key)[:64]!r} is given twice", key_node.start_mark
+                    None, None, f"the key {key_node.value[:64]!r} is given twice", key_node.start_mark
                 )
-            seen.add(key)
+            seen.add(key_node.value)
+        self.flatten_mapping(node)
+        node.value = [(_as_text(key), value) for key, value in node.value]
         built: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
         return built
 
 
+def _as_text(key: Any) -> Any:
+    """The key as it was written. A node of its own, since an anchor may share the old one with a value."""
+    if not isinstance(key, yaml.ScalarNode) or key.tag == _TEXT:
+        return key
+    return yaml.ScalarNode(_TEXT, key.value, key.start_mark, key.end_mark)
+
+
+_TEXT, _BOOL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:bool"
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in ("tag:yaml.org,2002:timestamp", _BOOL)]
     for first, resolvers in _SafeLoader.yaml_implicit_resolvers.items()
 }
+_Loader.add_implicit_resolver(_BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF"))

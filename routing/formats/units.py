@@ -45,3 +45,9 @@ def byte_size(written: object) -> int | None:
     found = _SIZE.fullmatch(text)
     size = int(found[1]) * _BYTES[found[2]] if found else None
     return size if size is not None and size < 2**63 else None
+
+
+def flag(written: object) -> object:
+    """ "yes" -> True and the other words that YAML 1.1 has for true and false; anything else is left as it is."""
+    word = written.lower() if isinstance(written, str) else None
+    return True if word in ("yes", "on", "y") else False if word in ("no", "off", "n") else written

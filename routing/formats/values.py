@@ -15,7 +15,9 @@ class Import:
 
     `document` is None when the file could not be read as one; with problems it is what was understood so far, and is not
     to be stored. `secrets` gives the place of each literal secret and the reference that stands in for it; no value of
-    one is anywhere in here. `launches` names the entries that the host-side file needs.
+    one is anywhere in here. `launches` names the entries that the host-side file needs. `gateway` holds the workspace
+    defaults that the file itself states, also those that say what is the default anyway; `assumed` what the format means
+    by stating nothing, which is for a new workspace.
     """
 
     format: str
@@ -25,6 +27,8 @@ class Import:
     secrets: tuple[Detail, ...] = ()  # {"path", "suggested"}
     problems: tuple[Detail, ...] = ()
     launches: tuple[str, ...] = ()
+    gateway: Mapping[str, Any] = field(default_factory=dict)
+    assumed: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

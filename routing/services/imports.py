@@ -37,7 +37,14 @@ def import_registry(
     with transaction.atomic():
         registry.lock(workspace)
         before = registry.working_document(workspace)
-        merged = merge(before, found.document, strategy=strategy, keep_tools=found.format != "switchyard")
+        merged = merge(
+            before,
+            found.document,
+            strategy=strategy,
+            keep_tools=found.format != "switchyard",
+            gateway=found.gateway,
+            assumed=found.assumed,
+        )
         entries = _entries(found, merged)
         clashes = [problem for entry in entries for problem in entry["problems"]]
         if clashes:
@@ -46,7 +53,7 @@ def import_registry(
             document, warnings = registry.checked(merged.document)
         except InvalidRegistry as error:
             return _refused(found, entries, error.details, filename)
-        answer = _answer(found, entries, warnings)
+        answer = _answer(found, entries, [*warnings, *_without_tools(found, document)])
         if dry_run:
             return answer | {"state": DRY_RUN, "digest": digest_of(document)}
         return answer | _propose(workspace, document, message=message, by=by)
@@ -73,6 +80,22 @@ def _entries(found: Import, merged: Merged) -> list[Detail]:
         )
         entries.append({"kind": kind, "name": name, "action": shown, "problems": problems})
     return entries
+
+
+def _without_tools(found: Import, document: Mapping[str, Any]) -> list[Detail]:
+    """Imported endpoints that nobody can be sent to yet: nothing is known of what they offer."""
+    imported = {entry["name"] for entry in (found.document or {}).get("endpoints", ())}
+    return [
+        {
+            "path": f"endpoint {one['name']}",
+            "message": f"endpoint {one['name']} has no tools yet; add them with --tools",
+        }
+        for one in document.get("endpoints", ())
+        if one["name"] in imported
+        and one["kind"] in ("mcp", "declared")
+        and one.get("enabled", True)
+        and not one.get("tools")
+    ]
 
 
 def _answer(found: Import, entries: list[Detail], warnings: Iterable[Mapping[str, Any]]) -> Detail:

@@ -6,6 +6,6 @@ all reported; of a secret only its place.
 
 from __future__ import annotations
 
-from routing.formats.mcphub.configuration import TOP_KEYS, convert, looks_like_mcphub
+from routing.formats.mcphub.configuration import ASSUMED, TOP_KEYS, convert, looks_like_mcphub
 
-__all__ = ["TOP_KEYS", "convert", "looks_like_mcphub"]
+__all__ = ["ASSUMED", "TOP_KEYS", "convert", "looks_like_mcphub"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from routing.formats.mcphub.names import Names
+from routing.formats.mcphub.names import Names, as_text
 from routing.formats.mcphub.servers import warn_unknown
-from routing.formats.units import SIZE_RULE, byte_size
+from routing.formats.units import SIZE_RULE, byte_size, flag
 from routing.formats.values import Report
 
 AGENT_KEYS = ("type", "path", "mode", "disabled", "servers", "tools", "pin", "tool_schema_budget")
@@ -48,7 +48,11 @@ def convert_agent(new: str, agent: Mapping[str, Any], path: str, names: Names, r
 
 def _translated(value: Any, translate: Any) -> Any:
     """A list in our names; anything else is left for validation to name."""
-    return [translate(one) if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
+    return (
+        [translate(one) if isinstance(one, str) else one for one in map(as_text, value)]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def _harness(agent: Mapping[str, Any], path: str, report: Report) -> dict[str, Any]:
@@ -56,4 +60,4 @@ def _harness(agent: Mapping[str, Any], path: str, report: Report) -> dict[str, A
     if isinstance(kind, str) and kind not in AGENT_TYPES:
         report.warn(f"{path}.type", "an agent of unknown type was imported as a plain one")
     found = {key: agent[key] for key in ("type", "path") if agent.get(key) is not None}
-    return found | ({"disabled": True} if agent.get("disabled") is True else {})
+    return found | ({"disabled": True} if flag(agent.get("disabled")) is True else {})

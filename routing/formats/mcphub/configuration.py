@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from routing.formats.mcphub.agents import convert_agent
-from routing.formats.mcphub.names import Names
+from routing.formats.mcphub.names import Names, as_text
 from routing.formats.mcphub.servers import SERVER_KEYS, convert_server, warn_unknown
 from routing.formats.renaming import suitable_names
-from routing.formats.units import DURATION_RULE, SIZE_RULE, byte_size, seconds
+from routing.formats.units import DURATION_RULE, SIZE_RULE, byte_size, flag, seconds
 from routing.formats.values import Report
 
 TOP_KEYS = (
     "version", "expose", "pin", "servers", "groups", "agents", "connect_timeout", "call_timeout", "listen", "response_budget", "verbatim",
 )  # fmt: skip
+ASSUMED = {"expose": "all"}  # there, not to say anything means all
 _OWN_SERVER_KEYS = {
     "enabled",
     "use_when",
@@ -82,7 +83,9 @@ def _warn_unused(content: Mapping[str, Any], report: Report) -> None:
 
 
 def _gateway(content: Mapping[str, Any], names: Names, report: Report) -> dict[str, Any]:
-    gateway: dict[str, Any] = {"expose": content.get("expose") or "all"}  # there, not to say anything means all
+    gateway: dict[str, Any] = {}
+    if content.get("expose") not in (None, ""):
+        gateway["expose"] = content["expose"]
     if content.get("pin") is not None:
         pins = content["pin"]
         gateway["pins"] = (
@@ -102,7 +105,7 @@ def _gateway(content: Mapping[str, Any], names: Names, report: Report) -> dict[s
         else:
             gateway["response_budget_bytes"] = budget
     if content.get("verbatim") is not None:
-        gateway["verbatim"] = content["verbatim"]
+        gateway["verbatim"] = flag(content["verbatim"])
     return gateway
 
 
@@ -111,7 +114,7 @@ def _groups(groups: Mapping[str, Any], names: Names, sources: dict[str, str], re
     for old, new in suitable_names(map(str, groups)).items():
         members = groups.get(old)
         found[new] = (
-            [names.server(one) if isinstance(one, str) else one for one in members]
+            [names.server(one) if isinstance(one, str) else one for one in map(as_text, members)]
             if isinstance(members, list)
             else members
         )

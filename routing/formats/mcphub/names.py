@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping
 from routing.engine.naming import EndpointNames, public_name
 
 
+def as_text(name: object) -> object:
+    """A name that a file writes as a bare number is the text of that number, as the key is that it names."""
+    return str(name) if isinstance(name, int) and not isinstance(name, bool) else name
+
+
 class Names:
     """Old server names and their new ones; `tools` holds the wire names of the servers whose tools are known."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from routing.formats.mcphub.secrets import convert_headers, report_environment, strip_url
+from routing.formats.units import flag
 from routing.formats.values import Report
 
 SERVER_KEYS = (
@@ -31,7 +32,7 @@ def convert_server(old: str, new: str, server: Mapping[str, Any], path: str, rep
         endpoint.update(_target(new, server, path, report))
     else:
         report.problem(path, "must have exactly one of command and url")
-    endpoint["enabled"] = server.get("enabled", False)
+    endpoint["enabled"] = flag(server.get("enabled", False))
     for key in ("description", "tags", "use_when", "tool_use_when"):
         if server.get(key) is not None:
             endpoint[key] = server[key]

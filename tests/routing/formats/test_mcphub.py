@@ -141,7 +141,30 @@ def test_top_level_settings_become_the_gateways():
 
 
 def test_what_mcphub_means_by_saying_nothing_is_kept():
-    assert convert(servers={"a": server()}).document["gateway"] == {"expose": "all"}
+    found = convert(servers={"a": server()})
+
+    assert (dict(found.gateway), found.assumed) == ({}, {"expose": "all"})
+    assert dict(convert(servers={}, expose="lazy").gateway) == {"expose": "lazy"}
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [("off", "off"), ("yes", "yes"), ("1", "1"), ("2024-01-01", "2024-01-01"), ("true", "'true'"), ("0x10", "'0x10'")],
+)
+def test_a_server_is_called_what_was_written(name, member):
+    text = f"servers:\n  {name}: {{url: https://x.example/mcp, enabled: yes}}\ngroups: {{g: [{member}]}}\n"
+    found = read(text, "mcphub")
+
+    assert found.document["endpoints"][0]["name"] == name
+    assert [entry["action"] for entry in found.entries if entry["kind"] == "endpoint"] == ["added"]
+    assert "enabled" not in found.document["endpoints"][0]
+    assert not found.warnings
+
+
+def test_merged_mappings_have_keys_as_they_were_written_too():
+    found = read("servers:\n  base: &b {url: https://x.example, enabled: on}\n  off: {<<: *b, tags: [no]}\n", "mcphub")
+
+    assert found.document["endpoints"][1] == {"name": "off", "kind": "mcp", "url": "https://x.example", "tags": ["no"]}
 
 
 def test_unknown_keys_are_warnings_that_name_what_was_meant():
@@ -258,7 +281,7 @@ def test_secrets_in_addresses_are_taken_out():
         ({"servers": {"a": server(use_when=["x"] * 9)}}, "servers.a.use_when"),
         ({"servers": {"a": server(use_when="x")}}, "servers.a.use_when"),
         ({"servers": {"a": server(transport="ftp")}}, "servers.a.transport"),
-        ({"servers": {"a": server(enabled="yes")}}, "servers.a.enabled"),
+        ({"servers": {"a": server(enabled="maybe")}}, "servers.a.enabled"),
         ({"servers": {"a": server(headers={1: 2})}}, "servers.a.headers.1"),
         ({"servers": {}, "connect_timeout": "soon"}, "connect_timeout"),
         ({"servers": {}, "call_timeout": "0s"}, "gateway.call_timeout_s"),

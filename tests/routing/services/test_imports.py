@@ -208,3 +208,56 @@ def test_export_and_import_into_another_workspace_lose_nothing(workspace):
     import_registry(other, exported, by=SYSTEM)
 
     assert registry.working_document(other) == exported
+
+
+def gateway(workspace):
+    return registry.working_document(workspace).get("gateway", {})
+
+
+def gateway_entries(answer):
+    return [(one["name"], one["action"]) for one in answer["entries"] if one["kind"] == "gateway"]
+
+
+def test_only_the_defaults_that_a_file_states_change_and_are_told(workspace):
+    first = import_registry(
+        workspace, {"version": 1, "gateway": {"expose": "all", "pins": ["web"]}, "endpoints": [WEB]}, by=SYSTEM
+    )
+    second = import_registry(
+        workspace, {"version": 1, "gateway": {"expose": "lazy", "verbatim": False, "call_timeout_s": 60}}, by=SYSTEM
+    )
+
+    assert gateway_entries(first) == [("expose", "updated"), ("pins", "updated")]
+    assert gateway_entries(second) == [("expose", "updated"), ("call_timeout_s", "updated")]
+    assert gateway(workspace) == {"pins": ["web"], "call_timeout_s": 60}
+
+
+def test_what_mcphub_means_by_silence_is_for_a_new_workspace_only(workspace):
+    silent = {"servers": {"a": {"url": "https://x.example", "enabled": True}}}
+    first = import_registry(workspace, silent, format="mcphub", by=SYSTEM)
+    import_registry(workspace, {"version": 1, "gateway": {"expose": "lazy"}}, by=SYSTEM)
+    again = import_registry(workspace, silent, format="mcphub", by=SYSTEM)
+
+    assert gateway_entries(first) == [("expose", "updated")]
+    assert gateway_entries(again) == []
+    assert gateway(workspace) == {}
+
+
+@pytest.mark.parametrize(("strategy", "action"), [("skip", "skipped"), ("rename", "skipped"), ("refuse", "refused")])
+def test_a_default_that_is_set_stays_where_the_strategy_says_so(workspace, strategy, action):
+    import_registry(workspace, {"version": 1, "gateway": {"call_timeout_s": 60}}, by=SYSTEM)
+
+    answer = import_registry(workspace, {"version": 1, "gateway": {"call_timeout_s": 90}}, strategy=strategy, by=SYSTEM)
+
+    assert gateway_entries(answer) == [("call_timeout_s", action)]
+    assert gateway(workspace) == {"call_timeout_s": 60}
+
+
+def test_an_endpoint_that_can_recommend_nothing_yet_is_told(workspace):
+    servers = {name: {"url": "https://x.example", "enabled": name != "off"} for name in ("bare", "known", "off")}
+    tools = {"known": {"tools": [{"name": "fetch"}]}}
+
+    answer = import_registry(workspace, {"servers": servers}, format="mcphub", tools=tools, by=SYSTEM)
+
+    assert [warning["message"] for warning in answer["warnings"]] == [
+        "endpoint bare has no tools yet; add them with --tools"
+    ]
