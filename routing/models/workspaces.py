@@ -27,6 +27,7 @@ class Workspace(models.Model):
     name = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=200, blank=True)
     gateway = JsonTextField(default=dict, blank=True)  # of the working copy
+    draft_by = models.CharField(max_length=200, blank=True)  # who changed the working copy last; empty when it is live
     approvals_needed = models.PositiveSmallIntegerField(default=0)
     self_approval = models.BooleanField(default=False)
     allow_private = JsonTextField(default=list, blank=True)
@@ -34,6 +35,8 @@ class Workspace(models.Model):
     live_revision = models.ForeignKey(
         "routing.Revision", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
+    # Written with every append and never lowered: a second witness of how long the chain was, beside its head.
+    ledger_seq = models.PositiveBigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = WorkspaceQuerySet.as_manager()

@@ -132,6 +132,14 @@ def test_the_ledger_is_verified_and_a_changed_event_is_named(
     assert (bad["ok"], bad["first_bad"], bad["reason"]) == (False, 2, "hash")
 
 
+@pytest.mark.parametrize("words", [["--from", "3", "--to", "2"], ["--from", "5"], ["--to", "1"]])
+def test_a_range_without_events_is_bad_usage(workspace: Workspace, words: list[str]) -> None:
+    with pytest.raises(CommandError) as refused:
+        call_command("verify_ledger", *words)
+
+    assert refused.value.returncode == 2
+
+
 def test_a_workspace_is_made_and_set_up(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     made = answer_of(
         capsys, "workspace", "team", "--create", "--approvals", "2", "--allow-private", "10.1.2.3/8, model.lan:80"

@@ -3,11 +3,13 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from routing.errors import InvalidRequest
 from routing.events import GENESIS
-from routing.models import ChainHead, Decision, Event, Minute, PendingEvent, Receipt
+from routing.models import ChainHead, Decision, Event, Minute, PendingEvent, Receipt, Workspace
 from routing.services import decisions, ledger
 from routing.services.ledger import Report
 
@@ -90,6 +92,106 @@ def test_a_range_is_verified_against_the_row_before_it(chain):
     found = ledger.verify(chain, 3, 4)
 
     assert (found.ok, found.checked) == (True, 2)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("data", "not json"), ("reason_codes", "x"), ("data", "[1"), ("reason_codes", "null")]
+)
+def test_a_row_whose_json_cannot_be_read_is_a_changed_row(chain, column, value):
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE routing_event SET {column} = %s WHERE seq = 3", [value])
+
+    found = ledger.verify(chain)
+
+    assert (found.checked, found.first_bad, found.reason) == (3, 3, "hash")
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="other databases keep what is no time out of the column")
+@pytest.mark.parametrize(
+    "change", ["at = 'garbage'", "recorded_at = 17", "target = x'ff'", "harness = CAST(x'ff' AS TEXT)"]
+)
+def test_a_row_whose_values_are_of_no_kind_we_write_is_a_changed_row(chain, change):
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE routing_event SET {change} WHERE seq = 3")
+
+    found = ledger.verify(chain)
+
+    assert (found.first_bad, found.reason) == (3, "hash")
+
+
+def cut(chain, above):
+    Event.objects.filter(workspace=chain, seq__gt=above).delete()
+
+
+def set_head(chain, seq):
+    row = Event.objects.get(workspace=chain, seq=seq)
+    ChainHead.objects.filter(workspace=chain).update(seq=seq, hash=row.hash)
+
+
+def drop_head(chain):
+    ChainHead.objects.filter(workspace=chain).delete()
+
+
+@pytest.mark.parametrize(
+    ("tamper", "first_bad"),
+    [
+        (lambda chain: drop_head(chain), 6),
+        (lambda chain: (cut(chain, 3), drop_head(chain)), 4),
+        (lambda chain: (cut(chain, 0), drop_head(chain)), 1),
+        (lambda chain: (cut(chain, 3), set_head(chain, 3)), 4),
+        (lambda chain: set_head(chain, 4), 5),
+        (lambda chain: set_head(chain, 2), 3),
+        (lambda chain: ChainHead.objects.filter(workspace=chain).update(seq=4), 5),
+        (lambda chain: ChainHead.objects.filter(workspace=chain).update(seq=9), 6),
+        (lambda chain: Workspace.objects.filter(pk=chain.pk).update(ledger_seq=2), 3),
+    ],
+    ids=[
+        "no head",
+        "cut, no head",
+        "all gone",
+        "cut, head forged",
+        "head - 1",
+        "head - 3",
+        "number only",
+        "head + 4",
+        "note",
+    ],
+)
+def test_an_end_that_nothing_vouches_for_is_a_gap(chain, tamper, first_bad):
+    tamper(chain)
+
+    found = ledger.verify(chain)
+
+    assert (found.ok, found.first_bad, found.reason) == (False, first_bad, "gap")
+
+
+def test_a_head_with_another_hash_contradicts_the_newest_row(chain):
+    ChainHead.objects.filter(workspace=chain).update(hash="f" * 64)
+
+    found = ledger.verify(chain)
+
+    assert (found.first_bad, found.reason) == (5, "hash")
+
+
+def test_a_chain_that_begins_anew_in_the_place_of_a_removed_one_is_found(chain):
+    Event.objects.filter(workspace=chain).delete()
+    ChainHead.objects.filter(workspace=chain).delete()
+    ledger.accept(chain.pk, "default", "a-harness", [report("new")])
+    ledger.write(chain.pk)
+
+    assert ledger.verify(chain).first_bad == 2
+
+
+@pytest.mark.parametrize(("start", "end"), [(4, 3), (6, None), (None, 6), (9, 12)])
+def test_a_range_that_the_chain_does_not_have_is_refused(chain, start, end):
+    with pytest.raises(InvalidRequest):
+        ledger.verify(chain, start, end)
+
+
+def test_a_number_that_is_missing_at_the_end_may_be_asked_for(chain):
+    Event.objects.filter(workspace=chain, seq=5).delete()
+
+    assert ledger.verify(chain, 2, 5).first_bad == 5
 
 
 def test_an_empty_chain_holds(published):
@@ -200,6 +302,7 @@ def test_whatever_is_sent_in_whatever_order_the_chain_is_gapless_and_holds(publi
     Event.objects.filter(workspace=published).delete()
     ChainHead.objects.filter(workspace=published).delete()
     Receipt.objects.filter(workspace=published).delete()
+    Workspace.objects.filter(pk=published.pk).update(ledger_seq=0)
     kept: dict[str, str] = {}
     for batch in batches:
         accepted = ledger.accept(published.pk, "default", "h", [report(id_, target=target) for id_, target in batch])

@@ -5,15 +5,16 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from control.management.answer import AnswerCommand, find_workspace
+from control.management.answer import BAD_USAGE, AnswerCommand, find_workspace
+from routing.errors import InvalidRequest
 from routing.services import ledger
 
 REASONS = {
     "hash": "its content is not what was recorded",
     "prev_hash": "it does not follow from the one before it",
-    "gap": "it is missing",
+    "gap": "it is missing, or nothing vouches for it any more",
     "order": "events changed places",
 }
 
@@ -30,7 +31,10 @@ class Command(AnswerCommand):
         parser.add_argument("--to", type=_number, dest="end", metavar="SEQ", help="last number (default: the newest)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = ledger.verify(find_workspace(options["workspace"]), options["start"], options["end"])
+        try:
+            found = ledger.verify(find_workspace(options["workspace"]), options["start"], options["end"])
+        except InvalidRequest as problem:
+            raise CommandError(problem.message, returncode=BAD_USAGE) from None
         if found.ok:
             text = f"The chain of {found.workspace} holds: {found.checked} events checked."
         else:

@@ -6,10 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import DatabaseError
+from django.db.models import OuterRef, Subquery
+
+from routing.errors import InvalidRequest
 from routing.events import GENESIS, chain_hash, timestamp
-from routing.models import ChainHead, Event, Workspace
+from routing.models import Event, Workspace
 
 CHUNK = 2000
+HIGHEST = 2**63 - 1
+# What reading or hashing a row raises whose stored values are none of ours: JSON, times or texts that cannot be read.
+UNREADABLE = (ValueError, TypeError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,18 +44,70 @@ class Verification:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """How far the chain goes, by the three that say so: its rows, its head and the workspace."""
+
+    newest: int
+    newest_hash: str | None
+    head: int | None
+    head_hash: str | None
+    witness: int
+
+    @property
+    def last(self) -> int:
+        return max(self.newest, self.head or 0, self.witness)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A row that is there, and whose values cannot be read."""
+
+    seq: int
+
+
 def verify(workspace: Workspace, start: int | None = None, end: int | None = None) -> Verification:
     """Walk the chain from `start` (default 1) to `end` (default its newest row) and recompute every hash.
 
-    A range that starts later trusts the row before it. Rows missing at the end are found by the chain's head.
+    A range that starts later trusts the row before it. Rows missing at the end are found by the chain's head and by what
+    the workspace noted of its length. Raises InvalidRequest for a range that the chain does not have.
     """
-    head = ChainHead.objects.filter(workspace=workspace).first()
-    newest = Event.objects.filter(workspace=workspace).order_by("-seq").values_list("seq", flat=True).first() or 0
-    first, last = start or 1, end if end is not None else max(newest, head.seq if head else 0)
+    ends = _ends(workspace)
+    _check_range(ends, start, end)
+    first, last = start or 1, ends.last if end is None else end
     bad, reason, checked = _walk(workspace, first, last)
-    if bad is None and end is None and head is not None:
-        bad, reason = _against_head(workspace, head, newest)
+    if bad is None and end is None:
+        bad, reason = _against_witnesses(ends)
     return Verification(workspace=workspace.name, start=first, end=last, checked=checked, first_bad=bad, reason=reason)
+
+
+def _ends(workspace: Workspace) -> Ends:
+    # One statement: a writer that appends meanwhile must not look like somebody who cut the chain.
+    newest = Event.objects.filter(workspace=OuterRef("pk"), seq__lte=HIGHEST).order_by("-seq")
+    row = Workspace.objects.filter(pk=workspace.pk).values_list(
+        Subquery(newest.values("seq")[:1]),
+        Subquery(newest.values("hash")[:1]),
+        "chain_head__seq",
+        "chain_head__hash",
+        "ledger_seq",
+    )
+    seq, hash_, head, head_hash, witness = row.get()
+    return Ends(
+        newest=seq or 0,
+        newest_hash=hash_,
+        head=head if isinstance(head, int) else None,
+        head_hash=head_hash,
+        witness=witness if isinstance(witness, int) else 0,
+    )
+
+
+def _check_range(ends: Ends, start: int | None, end: int | None) -> None:
+    if start is not None and end is not None and start > end:
+        raise InvalidRequest(f"The range is empty: it begins at {start} and ends at {end}.")
+    beyond = max(start or 0, end or 0)
+    if beyond > ends.last:
+        length = f"the chain ends at event {ends.last}" if ends.last else "the chain has no events yet"
+        raise InvalidRequest(f"There is no event {beyond}: {length}.")
 
 
 def _walk(workspace: Workspace, first: int, last: int) -> tuple[int | None, str | None, int]:
@@ -57,6 +116,8 @@ def _walk(workspace: Workspace, first: int, last: int) -> tuple[int | None, str 
         if row.seq != expected:
             return expected, "gap", checked
         checked += 1
+        if isinstance(row, Unreadable):
+            return row.seq, "hash", checked
         reason = _fault(workspace, row, before)
         if reason is not None:
             return row.seq, "order" if _swapped(workspace, row, before) else reason, checked
@@ -67,7 +128,10 @@ def _walk(workspace: Workspace, first: int, last: int) -> tuple[int | None, str 
 def _fault(workspace: Workspace, row: Event, before: str | None) -> str | None:
     if before is not None and row.prev_hash != before:
         return "prev_hash"
-    return None if chain_hash(row.prev_hash, _said(workspace, row)) == row.hash else "hash"
+    try:
+        return None if chain_hash(row.prev_hash, _said(workspace, row)) == row.hash else "hash"
+    except UNREADABLE:
+        return "hash"
 
 
 def _swapped(workspace: Workspace, row: Event, before: str | None) -> bool:
@@ -75,11 +139,16 @@ def _swapped(workspace: Workspace, row: Event, before: str | None) -> bool:
     return before is not None and Event.objects.filter(workspace=workspace, prev_hash=before, seq__gt=row.seq).exists()
 
 
-def _against_head(workspace: Workspace, head: ChainHead, newest: int) -> tuple[int | None, str | None]:
-    if head.seq > newest:
-        return newest + 1, "gap"
-    row = Event.objects.filter(workspace=workspace, seq=newest).first()
-    return (newest, "hash") if row is not None and (head.seq < newest or head.hash != row.hash) else (None, None)
+def _against_witnesses(ends: Ends) -> tuple[int | None, str | None]:
+    """What rows that hold among themselves lack: a head that knows the newest of them, and a workspace that does."""
+    if not ends.newest:
+        return None, None
+    if ends.head is None:
+        return ends.newest + 1, "gap"
+    vouched = min(ends.head, ends.witness)
+    if vouched < ends.newest:
+        return vouched + 1, "gap"
+    return (None, None) if ends.head_hash == ends.newest_hash else (ends.newest, "hash")
 
 
 def _hash_before(workspace: Workspace, first: int) -> str | None:
@@ -88,13 +157,29 @@ def _hash_before(workspace: Workspace, first: int) -> str | None:
     return Event.objects.filter(workspace=workspace, seq=first - 1).values_list("hash", flat=True).first()
 
 
-def _rows(workspace: Workspace, first: int, last: int) -> Iterator[Event]:
+def _rows(workspace: Workspace, first: int, last: int) -> Iterator[Event | Unreadable]:
     while first <= last:
-        rows = list(Event.objects.filter(workspace=workspace, seq__gte=first, seq__lte=last).order_by("seq")[:CHUNK])
+        rows = _chunk(workspace, first, last)
         yield from rows
         if len(rows) < CHUNK:
             return
         first = rows[-1].seq + 1
+
+
+def _chunk(workspace: Workspace, first: int, last: int) -> list[Event | Unreadable]:
+    found = Event.objects.filter(workspace=workspace, seq__gte=first, seq__lte=last).order_by("seq")
+    try:
+        return list(found[:CHUNK])
+    except (*UNREADABLE, DatabaseError):
+        # One of them cannot be read. A database that is away fails here again, and is not taken for a changed row.
+        return [_one(workspace, seq) for seq in list(found.values_list("seq", flat=True)[:CHUNK])]
+
+
+def _one(workspace: Workspace, seq: int) -> Event | Unreadable:
+    try:
+        return Event.objects.get(workspace=workspace, seq=seq)
+    except (*UNREADABLE, DatabaseError):
+        return Unreadable(seq=seq)
 
 
 def _said(workspace: Workspace, row: Event) -> dict[str, Any]:

@@ -92,6 +92,7 @@ def _append(head: ChainHead, workspace: str, bodies: Sequence[Body]) -> list[Eve
     Event.objects.bulk_create(rows, batch_size=200)
     if rows:
         head.save(update_fields=["seq", "hash"])
+        Workspace.objects.filter(pk=head.workspace_id, ledger_seq__lt=head.seq).update(ledger_seq=head.seq)
     return rows
 
 
