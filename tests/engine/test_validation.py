@@ -108,10 +108,45 @@ def test_a_tool_name_without_end_or_with_control_characters_is_a_problem(name):
     assert "endpoints[0].tools[0].name" in problems(with_endpoint(tools=[{"name": name}]))
 
 
-@pytest.mark.parametrize("hint", ["", "  ", "x" * 257, "é" * 129, "a\tb", "a\nb", "a\x9f", 1, None])
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "",
+        "  ",
+        "x" * 257,
+        "é" * 129,
+        "a\tb",
+        "a\nb",
+        "a\x9f",
+        "a\u202eb",
+        "\u2066a\u2069",
+        "\u200b",
+        " \u2060\ufeff\u3164",
+        1,
+        None,
+    ],
+)
 def test_a_hint_is_one_line_of_at_most_256_bytes(hint):
     assert "endpoints[0].use_when[0]" in problems(with_endpoint(use_when=[hint]))
     assert "endpoints[0].tool_use_when.x[0]" in problems(with_endpoint(tool_use_when={"x": [hint]}))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("fetch\u202ehctef", "must not hold direction marks"), ("\u200b\u2060", "must not be blank")],
+)
+def test_a_tools_name_can_be_seen_and_turns_nothing_round(name, message):
+    assert problems(with_tools(name))["endpoints[0].tools[0].name"]["message"] == message
+
+
+def test_words_that_run_right_to_left_and_joined_emoji_are_hints_like_others():
+    hints = ["לחפש קובץ", "\u200fابحث", "👩\u200d💻 review code"]
+
+    assert parse_document(with_endpoint(use_when=hints)).registry.endpoints[0].use_when == tuple(hints)
+
+
+def test_a_declared_endpoint_has_no_url():
+    assert "declared" in problems(with_endpoint(url="https://x.example"))["endpoints[0].url"]["message"]
 
 
 def test_a_hint_may_fill_256_bytes_and_a_list_may_hold_eight():

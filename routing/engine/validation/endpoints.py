@@ -12,6 +12,7 @@ from routing.engine.validation.adapters import read_adapter
 from routing.engine.validation.policies import read_effect
 from routing.engine.validation.problems import Problems, child
 from routing.engine.validation.reader import Reader, items, kind_of, name, text
+from routing.engine.validation.visible import holds_direction_marks, is_blank
 
 MODEL_KINDS = ("openai", "ollama", "llamafile", "llamacpp", "anthropic", "deepseek", "gemini", "mistral")
 KINDS = ("mcp", "declared", *MODEL_KINDS)
@@ -88,7 +89,7 @@ def _check_target(endpoint: Endpoint, r: Reader) -> None:
         r.wrong("launch", "give url or launch, not both")
     if endpoint.kind == "declared":
         if endpoint.url is not None:
-            r.problems.warn(r.at("url"), "a declared endpoint is never contacted: its url is not used")
+            r.wrong("url", "is not for kind declared, which is never contacted: choose another kind or leave it out")
     elif r.raw("url") is None and r.raw("launch") is None:
         r.wrong(
             "url",
@@ -192,12 +193,14 @@ def read_hint(value: object, path: str, problems: Problems) -> str | None:
     hint = text(value, path, problems)
     if hint is None:
         return None
-    if not hint.strip():
+    if is_blank(hint):
         problems.add(path, "must not be blank", allowed=f"1 to {MAX_HINT_BYTES} bytes")
     elif len(hint.encode()) > MAX_HINT_BYTES:
         problems.add(path, f"is {len(hint.encode())} bytes long", value=hint, allowed=f"1 to {MAX_HINT_BYTES} bytes")
     elif _CONTROL.search(hint):
         problems.add(path, "must not hold control characters", value=hint)
+    elif holds_direction_marks(hint):
+        problems.add(path, "must not hold direction marks", value=hint)
     else:
         return hint
     return None
@@ -264,5 +267,8 @@ def _read_tool_name(r: Reader) -> str | None:
     wire = r.text("name", required=True, longest=256, lines=False)
     if wire is not None and not wire:
         r.wrong("name", "must not be empty", allowed="1 to 256 characters")
+        return None
+    if wire is not None and is_blank(wire):
+        r.wrong("name", "must not be blank", value=wire)
         return None
     return wire

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from routing.engine.validation.problems import Problems, child, item
+from routing.engine.validation.visible import holds_direction_marks, is_blank
 
 MAX_DEPTH = 64
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -207,6 +208,8 @@ def text(value: object, path: str, problems: Problems, *, longest: int | None = 
         problems.add(path, "must be valid Unicode without NUL characters")
     elif not lines and _CONTROL.search(value):
         problems.add(path, "must not hold control characters", value=value)
+    elif not lines and holds_direction_marks(value):
+        problems.add(path, "must not hold direction marks", value=value)
     elif longest is not None and len(value) > longest:
         problems.add(path, f"must be at most {longest} characters, not {len(value)}", value=value)
     else:
@@ -217,7 +220,7 @@ def text(value: object, path: str, problems: Problems, *, longest: int | None = 
 def short_text(value: object, path: str, problems: Problems) -> str | None:
     """A tag, synonym or the like: one line, not blank."""
     answer = text(value, path, problems, longest=256, lines=False)
-    if answer is not None and not answer.strip():
+    if answer is not None and is_blank(answer):
         problems.add(path, "must not be blank", value=value)
         return None
     return answer
