@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 
 from routing import mapping
-from routing.engine.canonical import canonical_json, document_digest
+from routing.engine.canonical import canonical_json, digest_of, document_digest
 from routing.engine.diff import Change, diff
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, NotFound, StaleDraft
+from routing.manifests import thaw
 from routing.models import Actor, CapabilityRow, EndpointRow, EntryRow, PolicyRow, Revision, ScopeRow, Workspace
 from routing.sealing import keyed_digest
 from routing.services import revisions
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
+Proposed = tuple[Revision, bool, list[Mapping[str, Any]]]
 STARTING_CAPABILITIES = ("structured-tools", "long-context", "code-generation", "summarization", "tool-dispatch")
 
 
@@ -53,11 +56,27 @@ def replace_working_copy(workspace: Workspace, document: Mapping[str, Any], *, b
     """Make the working copy say exactly this document; returns warnings, raises InvalidRegistry and saves nothing."""
     canonical, warnings = checked(document)
     lock(workspace)
+    before = digest_of(working_document(workspace))
     for model in (EndpointRow, CapabilityRow, ScopeRow, PolicyRow, EntryRow):
         model.objects.filter(workspace=workspace).delete()
     mapping.fill(workspace, canonical)
+    _note_author(workspace, before, by)
     logger.info("working copy of %s replaced by %s", workspace.name, by)
     return warnings
+
+
+def _note_author(workspace: Workspace, before: str, by: Actor) -> None:
+    """Keep who changed the working copy last: nobody when it says what is live, the same as before when nothing changed."""
+    after = digest_of(working_document(workspace))
+    if after == digest_of(revisions.live_document(workspace)):
+        _set_author(workspace, "")
+    elif after != before:
+        _set_author(workspace, str(by))
+
+
+def _set_author(workspace: Workspace, name: str) -> None:
+    workspace.draft_by = name
+    Workspace.objects.filter(pk=workspace.pk).update(draft_by=name)
 
 
 def endpoint_version(body: Mapping[str, Any]) -> str:
@@ -85,7 +104,10 @@ def edit_endpoint(
             [{"path": name, "message": "changed", "value": before}],
         )
     after = {key: value for key, value in {**before, **changes}.items() if value is not None}
-    mapping.update_endpoint(row, _checked_endpoint(workspace, name, after))
+    body = _checked_endpoint(workspace, name, after)
+    present = digest_of(working_document(workspace))
+    mapping.update_endpoint(row, body)
+    _note_author(workspace, present, by)
     logger.info("endpoint %s of %s edited by %s: %s", name, workspace.name, by, ", ".join(sorted(changes)))
     fresh: EndpointRow = EndpointRow.objects.prefetch_related("tools").get(pk=row.pk)
     return fresh
@@ -114,31 +136,73 @@ def draft_digest(workspace: Workspace) -> str:
 
 
 @transaction.atomic
-def put(
-    workspace: Workspace, document: Mapping[str, Any], *, message: str, seen: str | None, by: Actor
-) -> tuple[Revision, bool, list[Mapping[str, Any]]]:
+def put(workspace: Workspace, document: Mapping[str, Any], *, message: str, seen: str | None, by: Actor) -> Proposed:
     """Make a document the draft and freeze it as a proposed revision; also says whether that number is new, and warnings.
 
-    `seen` is the digest of what the caller had read: of the draft where it differs from live, else of the live revision.
-    Raises StaleDraft when that has changed, or when nothing was named and a draft is open; InvalidRegistry as `checked`.
+    `seen` is the digest of what the caller had read. Raises StaleDraft when that is no longer what is there, or when
+    nothing was named and somebody else has a draft or an open proposal; InvalidRegistry as `checked`.
     """
     lock(workspace)
     canonical, _ = checked(document)
-    present, is_open = _present_digest(workspace)
-    if seen != present and (seen is not None or is_open) and document_digest(canonical) != present:
+    found = _found(workspace, by)
+    fits = found.admits(seen) if seen is not None else not found.is_anothers
+    if not fits and digest_of(canonical) != found.digest:
         raise StaleDraft(
             "The draft is not what you have read; read it again and send its digest as If-Match.",
-            [{"path": "If-Match", "message": "must be the present digest", "value": seen, "allowed": present}],
+            [{"path": "If-Match", "message": "must be the present digest", "value": seen, "allowed": found.digest}],
         )
-    warnings = replace_working_copy(workspace, canonical, by=by)
+    return _take(workspace, canonical, message=message, by=by)
+
+
+@transaction.atomic
+def restore(workspace: Workspace, number: int, *, message: str, by: Actor) -> Proposed:
+    """Propose the document of an earlier revision anew, answered as `put`. One's own draft or proposal gives way to it.
+
+    Raises NotFound, and StaleDraft when somebody else has a draft or an open proposal.
+    """
+    lock(workspace)
+    document = thaw(revisions.find(workspace, number))
+    found = _found(workspace, by)
+    if found.is_anothers and digest_of(document) != found.digest:
+        raise StaleDraft(
+            f"Revision {number} was not restored: somebody else's changes are still a draft and would be lost. Have them "
+            "published or discarded first.",
+            [{"path": "", "message": "another draft is open", "value": found.digest}],
+        )
+    return _take(workspace, document, message=message or f"Restore revision {number}", by=by)
+
+
+def _take(workspace: Workspace, document: Mapping[str, Any], *, message: str, by: Actor) -> Proposed:
+    warnings = replace_working_copy(workspace, document, by=by)
     newest = workspace.revisions.order_by("-number").values_list("number", flat=True).first() or 0
-    revision = revisions.propose(workspace, canonical, message=message, by=by)
+    revision = revisions.propose(workspace, document, message=message, by=by)
     return revision, revision.number > newest, warnings
 
 
-def _present_digest(workspace: Workspace) -> tuple[str, bool]:
-    draft, live = document_digest(working_document(workspace)), document_digest(revisions.live_document(workspace))
-    return draft, draft != live
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What a new draft would take the place of."""
+
+    digest: str  # of the draft where it differs from live, else of the open proposal, else of the live revision
+    others: frozenset[str]  # further digests that the caller may have read
+    is_anothers: bool  # somebody else has changes that are not live
+
+    def admits(self, seen: str) -> bool:
+        return seen == self.digest or seen in self.others
+
+
+def _found(workspace: Workspace, by: Actor) -> _Found:
+    live, draft = digest_of(revisions.live_document(workspace)), digest_of(working_document(workspace))
+    proposal = workspace.revisions.open().first()
+    proposed = proposal.digest if proposal else live
+    author = Workspace.objects.values_list("draft_by", flat=True).get(pk=workspace.pk)
+    strange_draft = draft not in (live, proposed) and author != str(by)
+    strange_proposal = proposal is not None and proposal.created_by != str(by)
+    return _Found(
+        digest=proposed if draft == live else draft,
+        others=frozenset() if strange_draft else frozenset({proposed}),
+        is_anothers=strange_draft or strange_proposal,
+    )
 
 
 @transaction.atomic

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from routing import bus, generation, mapping, snapshot
 from routing.choices import RevisionState
-from routing.engine.canonical import document_digest
+from routing.engine.canonical import digest_of, document_digest
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, NeedsApproval, NotFound, Superseded
@@ -122,6 +122,8 @@ def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
     revision.published_by = str(by)
     revision.save(update_fields=["state", "message", "published_at", "published_by"])
     Workspace.objects.filter(pk=revision.workspace_id).update(live_revision=revision)
+    if digest_of(mapping.document_of(revision.workspace)) == revision.digest:
+        Workspace.objects.filter(pk=revision.workspace_id).update(draft_by="")  # nothing is left to be lost
     generation.bump()
     transaction.on_commit(lambda: _announce(revision), robust=True)
     logger.info("revision %s of %s published by %s", revision.number, revision.workspace_id, by)

@@ -19,7 +19,6 @@ from routing import documents
 from routing.choices import RevisionState
 from routing.events import timestamp
 from routing.formats import write_yaml
-from routing.manifests import thaw
 from routing.models import Actor, Revision, Workspace
 from routing.services import imports, revisions
 from routing.services import registry as registries
@@ -86,9 +85,11 @@ async def put_registry(request: HttpRequest, data: RegistryIn) -> HttpResponse:
 
 
 def _put(request: Any, document: dict[str, Any], message: str, seen: str | None) -> dict[str, Any]:
-    revision, is_new, warnings = registries.put(
-        _workspace(request), document, message=message, seen=seen, by=_actor(request)
-    )
+    put = registries.put(_workspace(request), document, message=message, seen=seen, by=_actor(request))
+    return _proposed(*put)
+
+
+def _proposed(revision: Revision, is_new: bool, warnings: list[Any]) -> dict[str, Any]:
     return {
         "revision": revision.number,
         "state": RevisionState.PROPOSED.value if is_new else "unchanged",
@@ -150,8 +151,8 @@ async def restore(request: HttpRequest, number: Path[RevisionNumber], data: Rest
 
 
 def _restore(request: Any, number: Path[RevisionNumber], message: str) -> dict[str, Any]:
-    row: Revision = revisions.find(_workspace(request), number)
-    return _put(request, thaw(row), message or f"Restore revision {number}", None)
+    restored = registries.restore(_workspace(request), number, message=message, by=_actor(request))
+    return _proposed(*restored)
 
 
 def _workspace(request: Any) -> Workspace:

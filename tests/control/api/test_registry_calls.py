@@ -7,7 +7,7 @@ import pytest
 
 from control.api.schemas import out
 from routing.models import Revision, Workspace
-from routing.services import registry
+from routing.services import registry, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 
@@ -61,6 +61,60 @@ def test_a_draft_that_somebody_else_has_is_not_overwritten(api, workspace):
     assert blind[1]["error"]["code"] == "stale_draft"
     assert blind[1]["error"]["details"][0]["allowed"] == draft["digest"]
     assert seen[0] == 200
+
+
+def test_one_goes_on_with_ones_own_proposal_without_having_read_it(api):
+    first = put(api, changed())[1]["revision"]
+    status, second = put(api, changed(groups={"web": ["hitspec"]}))
+
+    assert (status, second["revision"], second["state"]) == (200, first + 1, "proposed")
+
+
+def test_the_proposal_of_somebody_else_asks_for_its_digest(api, workspace):
+    revision, *_ = registry.put(workspace, changed(), message="Theirs", seen=None, by=EDITOR)
+    blind = put(api, changed(groups={"web": ["hitspec"]}))
+    live = put(api, changed(groups={"web": ["hitspec"]}), seen=api.get("/registry")[1]["digest"])
+    seen = put(api, changed(groups={"web": ["hitspec"]}), seen=revision.digest)
+
+    assert [blind[0], live[0], seen[0]] == [409, 409, 200]
+    assert blind[1]["error"]["details"][0]["allowed"] == revision.digest
+
+
+def test_a_proposal_of_somebody_else_holds_after_the_draft_was_dropped(api, workspace):
+    revision, *_ = registry.put(workspace, changed(), message="Theirs", seen=None, by=EDITOR)
+    registry.discard_draft(workspace, by=EDITOR)
+
+    assert put(api, changed(groups={"web": ["hitspec"]}))[0] == 409
+    assert put(api, changed(groups={"web": ["hitspec"]}), seen=revision.digest)[0] == 200
+
+
+def test_the_working_copy_knows_who_changed_it_last_until_it_is_live(workspace):
+    def author():
+        return Workspace.objects.get(pk=workspace.pk).draft_by
+
+    registry.edit_endpoint(workspace, "notes", {"tags": ["mine"]}, by=EDITOR)
+    edited = author()
+    registry.edit_endpoint(workspace, "notes", {"tags": None}, by=EDITOR)
+    undone = author()
+    registry.replace_working_copy(workspace, changed(), by=EDITOR)
+    replaced = author()
+    revisions.publish(workspace, message="Go", by=EDITOR)
+
+    assert (edited, undone, replaced, author()) == (str(EDITOR), "", str(EDITOR), "")
+
+
+def test_restoring_gives_up_ones_own_proposal_but_nobody_elses_draft(api, workspace):
+    number = put(api, changed())[1]["revision"]
+    api.post(f"/revisions/{number}/publish", {})
+    put(api, changed(groups={"web": ["hitspec"]}))
+    own = api.post("/revisions/2/restore", {})
+    registry.edit_endpoint(workspace, "notes", {"tags": ["mine"]}, by=EDITOR)
+    status, answer = api.post("/revisions/2/restore", {})
+
+    assert (own[0], own[1]["state"]) == (200, "proposed")
+    assert (status, answer["error"]["code"]) == (409, "stale_draft")
+    assert "was not restored" in answer["error"]["message"]
+    assert "If-Match" not in json.dumps(answer)
 
 
 def test_a_bad_document_is_refused_with_every_problem(api):
