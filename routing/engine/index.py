@@ -20,6 +20,7 @@ import numpy.typing as npt
 from routing.engine.inference import Traits, describe_traits
 from routing.engine.meaning import ROUNDING, Rounded, Vectors, WordVectors
 from routing.engine.naming import EndpointNames
+from routing.engine.query import read_request
 from routing.engine.registry import Endpoint, Tool
 from routing.engine.text import fold, joined, run_terms, runs, stem, terms, words
 from routing.engine.vocabulary import ENGLISH
@@ -415,6 +416,17 @@ class Index:
     def hints(self) -> Owned:
         """The words of every operator's hint on a single tool."""
         return Owned.of([sorted(terms) for doc in self.docs for terms in doc.hint_terms], self.term_ids)
+
+    @cached_property
+    def by_hint(self) -> dict[frozenset[str], list[int]]:
+        """The words of a hint on a single tool -> the tools of which an operator says just that."""
+        found: dict[frozenset[str], list[int]] = {}
+        for place, doc in enumerate(self.docs):
+            for hint, known in zip(doc.hints, doc.hint_terms, strict=True):
+                # A value in a hint, an address say, stands for its kind, as it does in a request.
+                said = frozenset(term.term for term in read_request(hint).content) if "/" in hint else known
+                found.setdefault(said, []).append(place)
+        return found
 
     @cached_property
     def hint_starts(self) -> npt.NDArray[np.intp]:

@@ -25,6 +25,8 @@ COVERAGE_SHARE = 0.65  # of a score hangs on how much of the request is covered
 NAME_SHARE = 0.45  # what a wholly named tool gains over its score
 HINT_SHARE = 0.5  # what a tool gains of whose hints one is wholly said by the request
 PHRASE_SHARE = 0.35  # what a tool gains whose very name is the request
+SAID_SHARE = 0.75  # of the best tool's score goes to the tool of which an operator's hint says just what is asked
+FEWEST_SAID = 2  # words that such a hint needs: one word decides nothing
 NEGATED_SHARE = 0.7  # what a tool loses whose name does what is forbidden
 UNASKED_SHARE = 0.12  # what an erasing or executing tool loses where nobody asked to erase or execute
 UNKNOWN_WORTH = 0.5  # of a word that no tool knows, when coverage is counted
@@ -230,6 +232,10 @@ class Scorer:
             self.meant = MEANING_SHARE * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
         if len(index.hints.starts) > 1:
             self.adjustments["hint_coverage"] = self.base * HINT_SHARE * self._closest_hint() ** 2
+        if wanted := self._said_of():
+            self.adjustments["exact_hint"] = (
+                SAID_SHARE * (self.base + self.meant).max(initial=0.0) * np.isin(places, wanted)
+            )
         if self.request.phrase in index.by_phrase:
             same = np.isin(places, index.by_phrase[self.request.phrase])
             self.adjustments["exact_name"] = self.base * PHRASE_SHARE * same
@@ -262,6 +268,13 @@ class Scorer:
         terms = owned.terms[rows]
         asked = np.bincount(owner, weights=self.view.idf[terms] * self.named[terms], minlength=len(owners))
         return np.asarray(np.minimum(asked / mass[owners], 1.0))
+
+    def _said_of(self) -> list[int]:
+        """The tools of which an operator's hint says just what is asked: with or without the values, like an address."""
+        words = frozenset(term.term for term in self.request.content if term.kind == "word")
+        whole = frozenset(term.term for term in self.request.content)
+        by_hint = self.view.index.by_hint
+        return [place for asked in {words, whole} if len(asked) >= FEWEST_SAID for place in by_hint.get(asked, ())]
 
     def _closest_hint(self) -> Array:
         """Of each tool: how far the hint that comes closest is said by the request."""

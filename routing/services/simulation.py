@@ -28,8 +28,9 @@ def resolve(
         parsed = parse_document(document)
     except RegistryError as error:
         raise InvalidRegistry("The registry document breaks its rules.", error.problems) from None
-    catalog = load_registry(parsed.registry, offline=tuple(offline))
+    catalog = load_registry(parsed.registry)
     _check_names(catalog, parsed.registry, scope, offline)
+    catalog = catalog.with_offline(offline)
     policy = catalog.policy(catalog.scopes[scope].policy)
     answers = [
         resolve_detailed(

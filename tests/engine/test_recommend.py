@@ -248,3 +248,29 @@ def test_a_catalog_answers_many_threads_alike() -> None:
         answers = list(pool.map(lambda query: resolve(catalog, query), queries))
 
     assert answers == [resolve(office_catalog(), query) for query in queries]
+
+
+@pytest.mark.parametrize(
+    "hint", ["fetch as Markdown", "fetch a URL as Markdown", "fetch https://example.org/a/b as Markdown"]
+)
+def test_a_hint_that_says_just_what_is_asked_outranks_a_name_that_does(hint):
+    named = {
+        "name": "pages",
+        "kind": "declared",
+        "tools": [{"name": "fetch_markdown", "description": "Fetch a page as Markdown"}],
+    }
+    hinted = {
+        "name": "reader",
+        "kind": "declared",
+        "tools": [{"name": "get", "description": "Get an address"}],
+        "tool_use_when": {"get": [hint]},
+    }
+    catalog = load_registry({"version": 1, "endpoints": [named, hinted]})
+    without = load_registry({"version": 1, "endpoints": [named, {**hinted, "tool_use_when": {}}]})
+
+    assert best(resolve(catalog, "fetch https://example.com/guide as Markdown")) == "reader__get"
+    assert best(resolve(without, "fetch https://example.com/guide as Markdown")) == "pages__fetch_markdown"
+
+
+def best(answer):
+    return (answer["recommendation"] or {}).get("namespaced")

@@ -10,7 +10,7 @@ from control.api.answers import answer
 from control.api.auth import caller, needs
 from control.api.pagination import only_known
 from control.api.schemas import out
-from control.api.schemas.recommendations import SearchToolsIn
+from control.api.schemas.recommendations import SearchToolsByAddress, SearchToolsIn
 from routing.services import decisions
 
 router = Router(tags=["tools"])
@@ -23,8 +23,8 @@ router = Router(tags=["tools"])
     operation_id="search_tools_by_address",
     response={200: out.SearchToolsOut | out.TooLongOut, **out.ERRORS},
 )
-async def search_by_address(request: HttpRequest, data: Query[SearchToolsIn]) -> HttpResponse:
-    only_known(request, SearchToolsIn)
+async def search_by_address(request: HttpRequest, data: Query[SearchToolsByAddress]) -> HttpResponse:
+    only_known(request, SearchToolsByAddress)
     return answer(await sync_to_async(decisions.browse)(caller(request), data.query, data.max_hits))
 
 

@@ -51,7 +51,7 @@ class EventIn(In):
         if kind is EventKind.INVOCATION and self.status is None:
             self.status = "started"
         if self.status not in allowed:
-            raise ValueError(f"status must be one of {', '.join(allowed)} for a {self.kind}")
+            raise ValueError(f"status must be one of {', '.join(allowed)} when the kind is {self.kind}")
         return self
 
 
@@ -75,7 +75,7 @@ class _Filters(In):
     @field_validator("since", "until")
     @classmethod
     def _in_utc(cls, value: datetime | None) -> datetime | None:
-        return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
+        return value if value is None else _in_range(value if value.tzinfo else value.replace(tzinfo=UTC))
 
 
 class EventFilters(_Filters):

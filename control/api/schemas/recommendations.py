@@ -62,6 +62,13 @@ class SearchToolsIn(In):
     max_hits: Whole = 20
 
 
+class SearchToolsByAddress(In):
+    """The same in an address, where every number is a word."""
+
+    query: str = ""
+    max_hits: int = 20
+
+
 class SimulatedQueryIn(_Asked):
     max_hits: Whole | None = None
     explain: Flag = False
