@@ -12,13 +12,15 @@ from axes.middleware import AxesMiddleware
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.decorators import sync_and_async_middleware
 from django_htmx.middleware import HtmxMiddleware
 from uuid_utils.compat import uuid7
 from whitenoise.middleware import WhiteNoiseMiddleware
+
+from control.api.errors import problem
 
 GetResponse = Callable[[HttpRequest], Any]
 Middleware = Callable[[HttpRequest], Any]
@@ -76,6 +78,19 @@ def request_id(get_response: GetResponse) -> Middleware:
         response["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
 
     return _around(get_response, before, after)
+
+
+@sync_and_async_middleware
+def method_errors(get_response: GetResponse) -> Middleware:
+    """Say of a method that a call does not have what other errors say, in their shape."""
+
+    def after(request: HttpRequest, response: HttpResponseBase) -> None:
+        if isinstance(response, HttpResponseNotAllowed) and request.path_info.startswith("/api/"):
+            told = problem(request, "method_not_allowed", f"This call takes {response['Allow']}.")
+            response.content = told.content
+            response["Content-Type"] = told["Content-Type"]
+
+    return _around(get_response, lambda request: None, after)
 
 
 @sync_and_async_middleware

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
-
 from control.environment import CHECKOUT, environment
 
 # --- Core -----------------------------------------------------------------------------------------------------------
@@ -43,6 +41,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "control.middleware.request_id",
     "control.middleware.security_headers",
+    "control.middleware.method_errors",
     "control.middleware.static_files",
     "control.middleware.console_session",
     "control.middleware.console_common",
@@ -87,10 +86,6 @@ def _sqlite() -> dict[str, Any]:
 
 def _postgresql(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
-    if parts.scheme not in ("postgres", "postgresql"):
-        raise ImproperlyConfigured(
-            "DATABASE_URL must start with postgresql:// (or be empty, for SQLite in the data dir)"
-        )
     options = dict(parse_qsl(parts.query))
     # Without a pool an ASGI process spends half its time on connecting.
     return {
@@ -154,7 +149,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = environment.secure_cookies
 SESSION_COOKIE_AGE = 60 * 60 * 12
 CSRF_COOKIE_NAME = "switchyard_csrf"
 CSRF_COOKIE_HTTPONLY = True
-CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL.startswith("http") else []
+CSRF_TRUSTED_ORIGINS = ["{0.scheme}://{0.netloc}".format(urlsplit(PUBLIC_URL))] if PUBLIC_URL else []
 CSRF_FAILURE_VIEW = "control.web.problems.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 AXES_FAILURE_LIMIT = 5

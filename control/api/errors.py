@@ -21,6 +21,7 @@ STATUS = {
     "unauthenticated": 401,
     "forbidden": 403,
     "not_found": 404,
+    "method_not_allowed": 405,
     "stale_draft": 409,
     "superseded": 409,
     "needs_approval": 409,

@@ -16,6 +16,7 @@ from control.api.auth import harness_of
 from control.api.errors import problem, unauthenticated
 from control.hub import Message, Subscription, hub
 from control.models import Membership
+from routing.choices import EventKind
 from routing.events import timestamp
 from routing.models import Event, Workspace
 
@@ -23,6 +24,7 @@ PING_S = 15.0
 CATCH_UP_S = 1.0
 MOST_MISSED = 1000
 FILTERS = ("kind", "scope", "harness", "target", "status")
+KINDS = frozenset({"revision.published", "decision.finished", "search.progress", "search.finished", *EventKind.values})
 _LEDGER_KINDS = frozenset({"recommendation", "invocation", "transport_outcome", "domain_outcome"})
 
 
@@ -60,6 +62,10 @@ def _listener(request: HttpRequest) -> Listener | HttpResponseBase:
     filters = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
     if "\0" in "".join(filters.values()):
         return problem(request, "invalid_request", "A filter must not hold NUL characters.")
+    if filters.get("kind", "recommendation") not in KINDS:
+        allowed = ", ".join(sorted(KINDS))
+        details = [{"path": "kind", "message": "is no kind of event", "allowed": allowed}]
+        return problem(request, "invalid_request", "kind: is no kind of event", details)
     unknown = [name for name in request.GET if name not in (*FILTERS, "workspace", "after")]
     if unknown:
         return problem(

@@ -471,3 +471,32 @@ def test_a_large_registry_is_taken_where_registries_are_expected(api):
 
     assert api.post("/simulate/resolve", {"registry": document, "queries": [{"query": "tool"}]})[0] == 200
     assert api.post("/resolve", {"query": "a", "activity": document})[0] == 413
+
+
+def test_tools_are_browsed_by_address_with_a_number_of_hits(api):
+    status, answer = api.get("/tools/search", query="note", max_hits=1)
+
+    assert (status, answer["returned"], answer["truncated"]) == (200, 1, True)
+    assert api.get("/tools/search", max_hits="many")[1]["error"]["details"][0]["path"] == "max_hits"
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00"])
+@pytest.mark.parametrize("path", ["/decisions", "/events"])
+def test_a_moment_out_of_all_range_is_refused(api, path, moment):
+    status, answer = api.get(path, since=moment)
+
+    assert (status, answer["error"]["details"][0]["path"]) == (422, "since")
+
+
+def test_every_unknown_name_of_a_simulation_is_told(api):
+    body = {"registry": {"version": 1}, "scope": "no", "offline": ["a", "b"], "queries": [{"query": "x"}]}
+    answer = api.post("/simulate/resolve", body)[1]
+
+    assert [detail["path"] for detail in answer["error"]["details"]] == ["scope", "offline[0]", "offline[1]"]
+
+
+def test_a_method_that_a_call_does_not_have_is_told_in_the_shape_of_errors(api):
+    status, answer = api.get("/resolve")
+
+    assert (status, answer["error"]["code"]) == (405, "method_not_allowed")
+    out.ErrorOut.model_validate(answer)
