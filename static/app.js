@@ -194,8 +194,10 @@
     label: head.textContent, width: 1, stroke: () => colour("surface"), points: { show: false },
     fill: () => (patterns[head.dataset.series] || colour)(`${head.dataset.token || head.dataset.series}-fill`),
   }));
+  // A value without neighbours makes no line, so it is drawn as a point.
+  const isolated = (plot, at) => plot.data[at].flatMap((value, i, all) => (value != null && all[i - 1] == null && all[i + 1] == null ? [i] : []));
   const lineSeries = (heads) => heads.map((head, i) => ({
-    label: head.textContent, width: i ? 1.5 : 1.75, points: { show: false }, spanGaps: false,
+    label: head.textContent, width: i ? 1.5 : 1.75, points: { show: false, size: 7, filter: isolated, fill: () => colour(i ? "ink-3" : "accent-ink") }, spanGaps: false,
     stroke: () => colour(i ? "ink-3" : "accent-ink"), dash: i ? [2, 4] : undefined,
     fill: i ? undefined : () => faded(colour("accent-ink"), 0.1),
   }));

@@ -10,6 +10,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from control.web import words
+from routing.choices import RevisionState
+from routing.models import Revision
 
 register = template.Library()
 MINUS = "−"
@@ -84,6 +86,23 @@ def ago(value: dt.datetime, now: dt.datetime | None = None) -> str:
         if seconds >= size:
             return f"{seconds // size} {unit} ago"
     return "just now" if seconds < 5 else f"{seconds} s ago"
+
+
+@register.filter
+def standing(revision: Revision) -> str:
+    """A revision's state; a proposal that another one took the place of before it was ever live has a word of its own."""
+    was_live = revision.published_at is not None
+    return "unpublished" if revision.state == RevisionState.SUPERSEDED and not was_live else str(revision.state)
+
+
+@register.filter
+def shortened(text: str, width: int) -> str:
+    """The beginning of a text, cut between words; a word that is longer than the room is cut itself."""
+    plain = " ".join(str(text).split())
+    if len(plain) <= width:
+        return plain
+    head = plain[:width].rpartition(" ")[0] if " " in plain[:width] else plain[: width - 1]
+    return head.rstrip(" ,;:.-") + "…"
 
 
 @register.filter

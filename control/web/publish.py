@@ -33,19 +33,17 @@ def _told(request: HttpRequest, workspace: Workspace, form: PublishForm) -> dict
     live, draft = revisions.live_document(workspace), registry.working_document(workspace)
     changes = diff(live, draft)
     problems, warnings = _checked(draft)
-    newest = (
-        Revision.objects.filter(workspace=workspace).order_by("-number").values_list("number", flat=True).first() or 0
-    )
+    seen = document_digest(draft) if not problems else ""
     return {
         "form": form,
         "blocks": diffing.blocks(changes),
         "tally": diffing.tally(changes),
         "problems": problems,
         "warnings": warnings,
-        "seen": document_digest(draft) if not problems else "",
+        "seen": seen,
         "endpoints_in_draft": len(draft.get("endpoints", ())),
         "tools_in_draft": sum(len(endpoint.get("tools", ())) for endpoint in draft.get("endpoints", ())),
-        "next_number": newest + 1,
+        "next_number": revisions.next_number(workspace, seen),
         "asks_discard": request.GET.get("discard") == "ask",
         "blocked": _blocked(request, workspace, bool(changes), bool(problems)),
     }

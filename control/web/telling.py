@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -54,13 +54,21 @@ def verdict(decision: Decision) -> str:
 
 
 def chance(decision: Decision) -> float | None:
-    """The chance that the choice is right: calibrated for resolve, the provider's confidence for route."""
+    """The chance that the choice is right: calibrated for resolve, the provider's confidence for route.
+
+    None where a route was handed back and nothing was chosen: what is recorded then is no chance of any tool.
+    """
+    if decision.fallback_reason and decision.fallback_reason not in _CHOSEN:
+        return None
     if decision.probability is not None:
         return decision.probability
     try:
         return float(decision.confidence) if decision.confidence else None
     except ValueError:
         return None
+
+
+_CHOSEN = frozenset({"low_confidence", "low_category_confidence", "planner_confirmation"})
 
 
 def instead(decision: Decision) -> str:
@@ -92,10 +100,15 @@ def tail_row(row: TailRow, *, fresh: bool) -> TailLine:
         decision=decision,
         verdict=event.status or "unknown",
         then=then(decision) if decision else Then(),
-        chance=chance(decision) if decision else data.get("probability"),
+        chance=chance(decision) if decision else _told_chance(data),
         instead=str(data.get("fallback_reason") or ("nothing fits" if event.status == "no_match" else "none")),
         fresh=fresh,
     )
+
+
+def _told_chance(data: Mapping[str, Any]) -> float | None:
+    reason = data.get("fallback_reason")
+    return None if reason and reason not in _CHOSEN else data.get("probability")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +192,8 @@ class Fact:
     known: bool
     at: datetime | None = None
     note: str = ""
+    by: str = ""  # a name from elsewhere, which the template isolates
+    more: str = ""
     elapsed: str = ""  # until the next known stop
 
 
@@ -209,8 +224,15 @@ def _invoked(decision: Decision, events: Sequence[Event]) -> Fact:
             title="No call reported", shape="unknown", known=False, note="the harness has not said that it called"
         )
     attempt = (event.data or {}).get("attempt")
-    note = f"by {event.harness}" + (f", attempt {attempt}" if attempt else "")
-    return Fact(title=f"Invoked{_as_advised(decision, event)}", shape="confident", known=True, at=event.at, note=note)
+    return Fact(
+        title=f"Invoked{_as_advised(decision, event)}",
+        shape="confident",
+        known=True,
+        at=event.at,
+        note="by",
+        by=event.harness,
+        more=f", attempt {attempt}" if attempt else "",
+    )
 
 
 def _as_advised(decision: Decision, event: Event) -> str:
@@ -242,10 +264,10 @@ def _achieved(events: Sequence[Event]) -> Fact:
     event = _last(events, "domain_outcome")
     if event is None:
         return Fact(title="No outcome reported", shape="unknown", known=False, note="never counted as success")
-    return _outcome("Achieved" if event.status == "success" else "Outcome", event, f"reported by {event.harness}")
+    return _outcome("Achieved" if event.status == "success" else "Outcome", event, "reported by", event.harness)
 
 
-def _outcome(title: str, event: Event, note: str) -> Fact:
+def _outcome(title: str, event: Event, note: str, by: str = "") -> Fact:
     shown = words.badge(event.status)
     return Fact(
         title=f"{title}: {shown.word.lower()}",
@@ -253,6 +275,7 @@ def _outcome(title: str, event: Event, note: str) -> Fact:
         known=event.status != "unknown",
         at=event.at,
         note=note,
+        by=by,
     )
 
 
@@ -272,7 +295,7 @@ def _with_elapsed(fact: Fact, later: Sequence[Fact]) -> Fact:
         return fact
     seconds = (following.at - fact.at).total_seconds()
     text = f"+{seconds:.2f} s" if 0 <= seconds < 60 else f"+{seconds / 60:.0f} min" if seconds >= 60 else ""
-    return Fact(title=fact.title, shape=fact.shape, known=fact.known, at=fact.at, note=fact.note, elapsed=text)
+    return replace(fact, elapsed=text)
 
 
 # --- thresholds -----------------------------------------------------------------------------------------------------

@@ -101,6 +101,7 @@ _BADGES: dict[str, Badge] = {
         ("approved", "confident", "Approved"),
         ("rejected", "denied", "Rejected"),
         ("superseded", "no_match", "Superseded"),
+        ("unpublished", "no_match", "Not published"),
     )
 }
 

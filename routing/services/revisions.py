@@ -37,6 +37,13 @@ def find(workspace: Workspace, number: int) -> Revision:
     return revision
 
 
+def next_number(workspace: Workspace, digest: str) -> int:
+    """The number under which a document with this digest would be published: that of the open proposal that it equals."""
+    same = workspace.revisions.open().filter(digest=digest).values_list("number", flat=True).first()
+    newest: int = workspace.revisions.aggregate(newest=Max("number"))["newest"] or 0
+    return same or newest + 1
+
+
 # --- write ----------------------------------------------------------------------------------------------------------
 @transaction.atomic
 def propose(workspace: Workspace, document: Mapping[str, Any], *, message: str = "", by: Actor) -> Revision:

@@ -180,3 +180,44 @@ def test_the_menu_of_a_phone_opens_and_leads_on(sign_in):
     page.get_by_role("link", name="Endpoints").click()
 
     page.wait_for_url("**/endpoints")
+
+
+def test_the_only_answer_of_an_hour_is_a_point_on_the_chart(sign_in, decide):
+    decide()
+    page = sign_in()
+    page.wait_for_selector("#plot-latency canvas")
+
+    drawn = page.evaluate(
+        """() => {
+          const canvas = document.querySelector("#plot-latency canvas"), wide = 60 * devicePixelRatio;
+          const bytes = canvas.getContext("2d").getImageData(wide, 0, canvas.width - wide, canvas.height - 30 * devicePixelRatio).data;
+          let seen = 0;
+          for (let i = 0; i < bytes.length; i += 4) if (bytes[i + 3] > 200 && bytes[i + 2] > bytes[i] + 60) seen += 1;
+          return seen;
+        }"""
+    )
+
+    assert drawn >= 12
+
+
+def test_a_long_description_takes_two_lines_and_ends_between_words(sign_in, workspace):
+    text = (
+        "Sends one bounded HTTP request to a public address and gives back status, headers and the body as readable "
+        * 3
+    )
+    document = registry.working_document(workspace)
+    document["endpoints"][0]["tools"][0] |= {"description": text}
+    document["endpoints"][0]["tools"][0].pop("title", None)
+    registry.replace_working_copy(workspace, document, by=EDITOR)
+    page = sign_in("endpoints/hitspec")
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+    shown = page.locator("td.toolname .two").first
+    height, whole, line = shown.evaluate(
+        "part => [part.clientHeight, part.scrollHeight, parseFloat(getComputedStyle(part).lineHeight)]"
+    )
+    words = shown.inner_text().removesuffix("…")
+
+    assert (height, round(height / line)) == (whole, 2)
+    assert text.startswith((f"{words} ", f"{words},"))
+    assert shown.inner_text().endswith("…")

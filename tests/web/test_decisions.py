@@ -6,7 +6,8 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from routing.models import Decision
+from control.templatetags.console import shortened
+from routing.models import Decision, Event
 
 HOSTILE = "<script>alert(1)</script>\u202etxt"
 
@@ -199,3 +200,64 @@ def test_hostile_names_are_shown_as_text(admin, workspace):
         text = admin.get(page).content.decode()
         assert "<script>alert" not in text
         assert "&lt;script&gt;" in text
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        ("no_tools", False),
+        ("planner_only", False),
+        ("no_matching_tool", False),
+        ("provider_error", False),
+        ("low_confidence", True),
+    ],
+)
+def test_a_route_that_chose_nothing_has_no_chance(admin, workspace, reason, shown):
+    row = Decision.objects.create(
+        id=uuid.UUID(int=900),
+        workspace=workspace,
+        type="route",
+        state="finished",
+        created_at=timezone.now(),
+        scope="default",
+        harness="h",
+        status="fallback",
+        fallback_reason=reason,
+        confidence="0.37",
+        thresholds={"direct": 0.85, "fallback": 0.6},
+    )
+
+    listed, page = admin.get("/w/acme/decisions"), admin.get(f"/w/acme/decisions/{row.pk}")
+
+    assert (listed.context["rows"][0]["chance"] is not None) == shown
+    assert ("<dt>Confidence</dt>" in page.content.decode()) == shown
+    assert bool(page.context["wide"].rulers) == shown
+
+
+def test_a_harness_name_that_turns_text_round_is_isolated(admin, caller, decide, workspace):
+    row = decide(reports=(("invocation", "started"), ("domain_outcome", "success")))
+    Event.objects.filter(decision_id=row.pk).update(harness=HOSTILE)
+
+    text = admin.get(f"/w/acme/decisions/{row.pk}").content.decode()
+
+    escaped = HOSTILE.replace("<", "&lt;").replace(">", "&gt;")
+    assert f"<p>by <bdi>{escaped}</bdi></p>" in text and f"reported by <bdi>{escaped}</bdi>" in text
+    assert text.count(escaped) == text.count(f"<bdi>{escaped}</bdi>")
+
+
+def test_the_record_stands_beside_the_candidates_and_below_where_there_are_none(admin, decide):
+    beside = admin.get(f"/w/acme/decisions/{decide().pk}").content.decode()
+    bare = decide()
+    Decision.objects.filter(pk=bare.pk).update(candidates=[])
+    below = admin.get(f"/w/acme/decisions/{bare.pk}").content.decode()
+
+    for text, inside in ((beside, True), (below, False)):
+        column = text[text.index('<div class="c4 stack">') :]
+        assert ('id="h-fact"' in column.split("\n  </div>\n</div>")[0]) == inside
+        assert text.count('id="h-fact"') == 1
+
+
+def test_a_long_text_is_cut_between_words():
+    assert shortened("find code by its meaning", 24) == "find code by its meaning"
+    assert shortened("find code by its meaning, and more", 28) == "find code by its meaning…"
+    assert shortened("x" * 50, 20) == "x" * 19 + "…"

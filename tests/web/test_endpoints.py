@@ -134,6 +134,7 @@ def test_two_people_who_edit_the_same_hints_both_see_both(editor, workspace, hit
 
     assert "Somebody else changed this while you did." in text
     assert "theirs is here" in text and "mine is here" in text
+    assert re.search(r'id="draftchip" hx-swap-oob="true">\s*<a class="draftchip"', text)
     assert hitspec().use_when == ["theirs is here"]
 
     save(editor, hint=["mine is here"], read=mark, keep=re.search(r'name="keep" value="([^"]+)"', text)[1])
@@ -210,7 +211,7 @@ def test_hostile_texts_are_shown_as_text(admin, workspace):
     registry.edit_endpoint(
         workspace,
         "hitspec",
-        {"use_when": ["<script>alert(1)</script> \u202e now"], "description": "</textarea><script>alert(2)</script>"},
+        {"use_when": ["<script>alert(1)</script> now"], "description": "</textarea>\u202e<script>alert(2)</script>"},
         by=EDITOR,
     )
 

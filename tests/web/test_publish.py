@@ -125,3 +125,34 @@ def test_a_switch_reads_as_in_the_document():
     (block,) = diffing.blocks([Change(path="endpoints[x].enabled", action="changed", before=True, after=False)])
 
     assert [line.spans[0].text for line in block.lines] == ["true", "false"]
+
+
+def test_the_number_that_is_announced_is_the_one_that_goes_live(admin, edited):
+    other = registry.put(edited, {**DOCUMENT, "groups": {"web": ["hitspec"]}}, message="Groups", seen=None, by=EDITOR)
+    announced = admin.get("/w/acme/publish").content.decode()
+    seen = admin.get("/w/acme/publish").context["seen"]
+
+    admin.post("/w/acme/publish", {"message": "Go", "seen": seen})
+
+    edited.refresh_from_db()
+    assert f"Publish as revision {other[0].number}" in announced
+    assert edited.live_revision.number == other[0].number == 3
+
+
+def test_a_draft_unlike_the_open_proposal_gets_a_new_number(admin, edited):
+    registry.put(edited, {**DOCUMENT, "groups": {"web": ["hitspec"]}}, message="Groups", seen=None, by=EDITOR)
+    registry.edit_endpoint(edited, "notes", {"description": "Another word"}, by=EDITOR)
+
+    assert "Publish as revision 4" in admin.get("/w/acme/publish").content.decode()
+
+
+def test_a_proposal_that_was_never_live_is_listed_as_not_published(admin, edited):
+    for name in ("web", "net"):
+        registry.put(edited, {**DOCUMENT, "groups": {name: ["hitspec"]}}, message=name, seen=None, by=EDITOR)
+
+    listed = admin.get("/w/acme/revisions").content.decode()
+
+    assert listed.count("Not published") == 1
+    assert listed.count("Superseded") == 1  # revision 1, which was live
+    assert "Every published registry" not in listed
+    assert "Not published" in admin.get("/w/acme/revisions/3").content.decode()
