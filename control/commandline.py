@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import importlib.metadata
-import logging
+import json
 import os
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 USAGE = 2
+# The commands that may begin an installation; all others write nothing where there is none.
+BEGINNERS = (["up"], ["prepare"], ["migrate"])
 DJANGO_USEFUL = ("changepassword", "createsuperuser", "dbshell", "migrate", "shell")
 
 
@@ -23,7 +26,6 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as problem:
         print(f"{Path(sys.argv[0]).name}: {problem}", file=sys.stderr)
         return USAGE
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "control.settings")
     program, words = Path(arguments[0]).name, arguments[1:]
     if words[:1] in (["--version"], ["version"]):
         print(f"switchyard {version()}")
@@ -71,6 +73,7 @@ def version() -> str:
 def _execute(program: str, words: list[str]) -> int:
     try:
         import django
+        from django.conf import settings
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import ManagementUtility, get_commands
     except ImportError as problem:
@@ -79,14 +82,21 @@ def _execute(program: str, words: list[str]) -> int:
             file=sys.stderr,
         )
         return 1
+    from django.db import DatabaseError, OperationalError
     from pydantic import ValidationError
 
+    if not settings.configured:
+        # Whatever it is set to: the shell of somebody who works on another Django project may name that one's settings.
+        os.environ["DJANGO_SETTINGS_MODULE"] = "control.settings"
     try:
+        from control.environment import environment
+
         if words[:1] == ["up"]:
             return _up(program, words[1:])  # loads Django only when there is something to prepare
+        if words[:1] not in BEGINNERS:
+            environment.only_look()
+        _quieten(settings)
         django.setup()
-        if "SWITCHYARD_LOG_LEVEL" not in os.environ:
-            logging.getLogger().setLevel(logging.WARNING)  # a command's terminal is for its answer
         if not words or words in (["help"], ["--help"], ["-h"]):
             print(_help(program))
             return 0
@@ -94,19 +104,72 @@ def _execute(program: str, words: list[str]) -> int:
         if words[0] not in known and words[0] != "help":
             print(f"{program}: there is no command {words[0]!r}; `{program} help` lists them", file=sys.stderr)
             return USAGE
+        if reason := _obstacle(words):
+            _refuse(program, words, [reason])
+            return 1
         ManagementUtility([program, *words]).execute()
     except ValidationError as problem:
         if problem.title != "Environment":
             raise
-        for error in problem.errors(include_url=False, include_input=False):
-            print(f"{program}: {'.'.join(str(part) for part in error['loc'])}: {error['msg']}", file=sys.stderr)
-        return USAGE
+        errors = problem.errors(include_url=False, include_input=False, include_context=False)
+        _refuse(
+            program, words, [f"{error['loc'][0]}: {error['msg'].removeprefix('Value error, ')}" for error in errors]
+        )
+        return 1
     except ImproperlyConfigured as problem:
-        print(f"{program}: {problem}", file=sys.stderr)
-        return USAGE
+        _refuse(program, words, [str(problem)])
+        return 1
+    except DatabaseError as problem:
+        if type(problem) not in (DatabaseError, OperationalError):  # the others are mistakes of ours
+            raise
+        _refuse(program, words, [_why(problem)])
+        return 1
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _quieten(settings: Any) -> None:
+    """A command's terminal is for its answer. Django reads LOGGING again for every command, so it is changed there."""
+    if not os.environ.get("SWITCHYARD_LOG_LEVEL"):
+        settings.LOGGING["root"]["level"] = "WARNING"
+        settings.LOGGING["loggers"]["psycopg.pool"] = {"level": "ERROR"}  # what it tries is said once, at the end
+
+
+def _obstacle(words: list[str]) -> str | None:
+    """What keeps Django's own commands from the database, before they try for long; ours look for themselves."""
+    from control import preparation
+
+    if words[0] not in DJANGO_USEFUL or {"--help", "-h"} & set(words):
+        return None
+    try:
+        if words[0] in ("changepassword", "createsuperuser"):
+            return preparation.why_not_started()
+        preparation.reach_database()
+    except preparation.DatabaseAway as away:
+        return str(away)
+    return None
+
+
+def _refuse(program: str, words: list[str], reasons: list[str]) -> None:
+    """One line for each setting that is refused; `doctor --json` keeps its shape."""
+    if words[:1] == ["doctor"] and "--json" in words:
+        checks = [{"name": "settings", "ok": False, "message": reason} for reason in reasons]
+        print(json.dumps({"ok": False, "checks": checks}, ensure_ascii=False))
+        return
+    for reason in reasons:
+        print(f"{program}: {reason}", file=sys.stderr)
+
+
+def _why(problem: Exception) -> str:
+    """Why the database failed, in one line: the server is away, or whatever it said."""
+    from control import preparation
+
+    try:
+        preparation.reach_database()
+    except preparation.DatabaseAway as away:
+        return str(away)
+    return f"the database cannot be used: {str(problem).strip().splitlines()[0] if str(problem).strip() else 'no reason given'}"
 
 
 def _help(program: str) -> str:

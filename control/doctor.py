@@ -47,6 +47,8 @@ def examine(*, host: str, port: int) -> list[Check]:
 def _ask(check: Callable[[], Finding]) -> Iterator[Finding]:
     try:
         yield check()
+    except preparation.DatabaseAway as problem:
+        yield False, str(problem)
     except Exception as problem:
         yield False, f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else 'no message'}"
 
@@ -94,6 +96,9 @@ def _secrets() -> Finding:
 
 
 def _database() -> Finding:
+    if not preparation.has_database():
+        return True, f"{connection.settings_dict['NAME']} does not exist yet; the first start makes it"
+    preparation.reach_database()
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     pending = preparation.pending_migrations()

@@ -10,23 +10,29 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import secrets
 import tempfile
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 # A unix socket's address may hold 108 bytes on Linux and 104 on macOS, its closing zero included.
 SOCKET_PATH_LIMIT = 100
+SECRET_KEY_LENGTH = 32
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_FERNET_KEY = re.compile(r"[A-Za-z0-9_+/-]{43}=")
 
 
 class Environment(BaseSettings):
     """Typed settings of an installation. A value that cannot be read is refused at start, by name."""
 
-    model_config = SettingsConfigDict(extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(extra="ignore", populate_by_name=True, env_ignore_empty=True)
+    _only_looks: bool = PrivateAttr(False)
 
     data_dir: Path = Field(
         CHECKOUT / ".switchyard",
@@ -48,7 +54,7 @@ class Environment(BaseSettings):
     secret_key: str = Field(
         "",
         alias="SWITCHYARD_SECRET_KEY",
-        description="Signs sessions and digests; empty: made at random in the data dir.",
+        description="Signs sessions and digests, at least 32 characters; empty: made at random in the data dir.",
         repr=False,
     )
     encryption_keys: str = Field(
@@ -92,6 +98,65 @@ class Environment(BaseSettings):
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
 
+    @field_validator("database_url")
+    @classmethod
+    def _names_a_postgresql_database(cls, value: str) -> str:
+        parts = _split(value)
+        if value and (parts is None or parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/")):
+            raise ValueError(
+                "must be postgresql://user:password@host:port/database (or empty, for SQLite in the data dir)"
+            )
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _names_a_redis(cls, value: str) -> str:
+        parts = _split(value)
+        place = parts and (parts.path if parts.scheme == "unix" else parts.hostname)
+        if value and (parts is None or parts.scheme not in ("redis", "rediss", "unix") or not place):
+            raise ValueError(
+                "must be redis://host:port/number, rediss://… or unix:///path (or empty, for the embedded bus)"
+            )
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        parts = _split(value)
+        if value and (parts is None or parts.scheme not in ("http", "https") or not parts.hostname):
+            raise ValueError("must be http://host or https://host, with a port where it needs one")
+        return value.rstrip("/")
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _names_a_host(cls, value: str) -> str:
+        return value if value.strip(", ") else str(cls.model_fields["allowed_hosts"].default)
+
+    @field_validator("secret_key")
+    @classmethod
+    def _is_long_enough(cls, value: str) -> str:
+        if value and len(value) < SECRET_KEY_LENGTH:
+            raise ValueError(f"is shorter than {SECRET_KEY_LENGTH} characters")
+        return value
+
+    @field_validator("encryption_keys")
+    @classmethod
+    def _are_fernet_keys(cls, value: str) -> str:
+        keys = [key.strip() for key in value.split(",") if key.strip()]
+        wrong = [number for number, key in enumerate(keys, 1) if not _FERNET_KEY.fullmatch(key)]
+        if wrong or (value and not keys):
+            raise ValueError(
+                f"number {wrong[0] if wrong else 1} is no Fernet key: 32 random bytes in URL-safe Base64, 44 characters"
+            )
+        return ",".join(keys)
+
+    @field_validator("log_level")
+    @classmethod
+    def _is_a_level(cls, value: str) -> str:
+        if value.upper() not in LOG_LEVELS:
+            raise ValueError(f"must be one of {', '.join(LOG_LEVELS)}")
+        return value.upper()
+
     @cached_property
     def bus_socket(self) -> Path:
         """Where the embedded bus listens: in the data dir, or at a short path of its own when that is too long."""
@@ -109,11 +174,28 @@ class Environment(BaseSettings):
     @property
     def broker_url(self) -> str:
         """Address of the bus as Celery spells it."""
+        if self.redis_url.startswith("unix:"):
+            return self.redis_url.replace("unix:", "redis+socket:", 1).replace("db=", "virtual_host=", 1)
         return self.redis_url or f"redis+socket://{self.bus_socket}?virtual_host=0"
 
     @property
     def hosts(self) -> list[str]:
         return [host.strip() for host in self.allowed_hosts.split(",") if host.strip()]
+
+    @property
+    def database_place(self) -> str:
+        """Where the database of DATABASE_URL is, without who may enter."""
+        parts = urlsplit(self.database_url)
+        return f"{parts.netloc.rpartition('@')[2] or 'this machine'}{parts.path}"
+
+    def only_look(self) -> None:
+        """Write nothing into the data dir from now on: a command that looks must not begin an installation."""
+        self._only_looks = True
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether this installation's secrets are known, rather than to be made."""
+        return bool(self.secret_key and self.encryption_keys) or (self.data_dir / "secrets.json").exists()
 
     def secret(self, name: str) -> str:
         """A secret of this installation: from the environment, else made once in `<data-dir>/secrets.json` (mode 0600)."""
@@ -129,8 +211,19 @@ class Environment(BaseSettings):
             "secret_key": secrets.token_urlsafe(48),
             "encryption_keys": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
         }
+        if self._only_looks:
+            return made
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _write_once(path, made)
+
+
+def _split(url: str) -> SplitResult | None:
+    """The parts of an address; None when it is none, a port out of range included."""
+    try:
+        parts = urlsplit(url)
+        return None if re.search(r"\s", url) or parts.port == 0 else parts
+    except ValueError:
+        return None
 
 
 def _write_once(path: Path, content: dict[str, str]) -> dict[str, str]:

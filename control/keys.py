@@ -79,7 +79,7 @@ def _check(workspace: Workspace, name: str, rights: list[str], expires_days: int
     ]
     if not rights:
         problems.append({"path": "rights", "message": "a key needs at least one right", "allowed": ", ".join(RIGHTS)})
-    if len(name) > 200 or any(ord(letter) < 32 for letter in name):
+    if len(name) > 200 or not name.isprintable():
         problems.append({"path": "name", "message": "must be at most 200 characters, none of them a control character"})
     if name and HarnessKey.objects.filter(workspace=workspace, name=name).exists():
         problems.append({"path": "name", "message": f"another key of this workspace is named {name}"})

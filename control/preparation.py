@@ -3,14 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from django.core.management import call_command
-from django.db import connections
+from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from control.environment import environment
 
 Say = Callable[[str], None]
+CONNECT_TIMEOUT_S = 5
+
+
+class DatabaseAway(Exception):
+    """The database of DATABASE_URL does not let us in; one line says where and why."""
+
+
+def reach_database() -> None:
+    """Raise DatabaseAway unless a server of its own lets us in. SQLite is a file of ours and asked nothing."""
+    if connection.vendor != "postgresql":
+        return
+    import psycopg
+
+    # Not through the pool, which would try for long and log each time.
+    wanted = {"connect_timeout": CONNECT_TIMEOUT_S} | connection.get_connection_params()
+    try:
+        psycopg.connect(**wanted).close()
+    except (psycopg.Error, OSError) as problem:
+        said = (str(problem).strip().splitlines() or [type(problem).__name__])[0]
+        raise DatabaseAway(f"DATABASE_URL: the database {environment.database_place} cannot be used: {said}") from None
+
+
+def why_not_started() -> str | None:
+    """What keeps a command from working on this installation; None when nothing does. Creates nothing.
+
+    Raises DatabaseAway.
+    """
+    reach_database()
+    advice = "start it first with `manage.py up`, or prepare it with `manage.py prepare`"
+    if not environment.has_secrets or not has_database():
+        return f"there is no installation in {environment.data_dir} yet: {advice}"
+    if pending_migrations():
+        return f"the database is not up to date: {advice}"
+    return None
+
+
+def has_database() -> bool:
+    """Whether there is a database to connect to; connecting to SQLite would make the file."""
+    name = str(connection.settings_dict["NAME"])
+    return connection.vendor != "sqlite" or ":memory:" in name or "mode=memory" in name or Path(name).exists()
 
 
 def pending_migrations() -> list[str]:
@@ -21,7 +62,8 @@ def pending_migrations() -> list[str]:
 
 
 def migrate(say: Say) -> None:
-    """Bring the database up to date; says so only when there is something to do."""
+    """Bring the database up to date; says so only when there is something to do. Raises DatabaseAway."""
+    reach_database()
     pending = pending_migrations()
     if pending:
         say(f"bringing the database up to date ({len(pending)} migrations)")
@@ -51,7 +93,7 @@ def first_content(*, url: str, is_loopback: bool, demo: bool | None, say: Say) -
 def close_connections() -> None:
     """Let go of the database; processes that are started afterwards open their own connections."""
     connections.close_all()
-    for connection in connections.all(initialized_only=True):
-        close_pool = getattr(connection, "close_pool", None)
+    for opened in connections.all(initialized_only=True):
+        close_pool = getattr(opened, "close_pool", None)
         if close_pool is not None:
             close_pool()

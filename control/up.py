@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default=DEFAULT_HOST, help=f"address to listen on (default: {DEFAULT_HOST})")
     parser.add_argument(
         "--port",
-        type=_port,
+        type=port_number,
         default=DEFAULT_PORT,
         help=f"port to listen on, 0 for any free one (default: {DEFAULT_PORT})",
     )
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     demo.add_argument("--empty", action="store_true", help="load no demo content on the first start")
 
 
-def _port(text: str) -> int:
+def port_number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 to 65535")
     return int(text)
@@ -162,6 +162,8 @@ def _prepare(address: Address, demo: bool | None, say: Say) -> bool:
     try:
         preparation.migrate(say)
         is_first = preparation.first_content(url=address.url, is_loopback=address.is_loopback, demo=demo, say=say)
+    except preparation.DatabaseAway as problem:
+        raise Refused(str(problem)) from None
     finally:
         preparation.close_connections()
     prepared.note()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from control import commandline, doctor
 from control.environment import environment
@@ -18,6 +18,7 @@ from routing.models import Actor, Event, Workspace
 from routing.services import ledger, registry
 from routing.services.ledger import Report
 
+OURS = [name for name, app in get_commands().items() if app == "control"]
 BY = Actor(kind="operator", name="an-editor")
 
 
@@ -105,7 +106,29 @@ def test_without_json_the_key_stands_alone_on_its_line(
     assert line.startswith("swy_")
 
 
-@pytest.mark.parametrize("words", [["--rights", "decide,fly"], ["--expires", "0"], ["--workspace", "nowhere"]])
+@pytest.mark.parametrize("scope", ["defualt", "", "default\n", "a\x1b[31mb"])
+def test_a_key_for_a_scope_that_is_not_live_is_refused_and_the_live_ones_are_named(
+    workspace: Workspace, scope: str
+) -> None:
+    with pytest.raises(CommandError) as refused:
+        call_command("create_key", scope)
+
+    assert refused.value.returncode == 1
+    assert "(there are: default)" in str(refused.value)
+    assert str(refused.value).isprintable()
+    assert not HarnessKey.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--name", "a\x7fb"],
+        ["--name", "a\x9b1m"],
+        ["--rights", "decide,fly"],
+        ["--expires", "0"],
+        ["--workspace", "nowhere"],
+    ],
+)
 def test_a_key_that_cannot_be_made_is_bad_usage(workspace: Workspace, words: list[str]) -> None:
     with pytest.raises(CommandError) as refused:
         call_command("create_key", "default", *words)
@@ -163,6 +186,30 @@ def test_a_workspace_that_cannot_be_is_bad_usage(workspace: Workspace, words: li
 
 def checks(**changes: Any) -> dict[str, doctor.Check]:
     return {check.name: check for check in doctor.examine(host="127.0.0.1", port=0)}
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_the_help_of_our_commands_names_the_data_dir(name: str) -> None:
+    parser = load_command_class("control", name).create_parser("manage.py", name)
+
+    assert "--data-dir" in parser.format_help()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["demo_traffic", "--rate", "1e9"], "above 0 and at most 1,000,000"),
+        (["doctor", "--port", "99999"], "'99999' is no port: a number from 0 to 65535"),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused_with_the_range(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        commandline.main(["switchyard", *words])
+
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 def test_doctor_names_what_others_may_read(db: None) -> None:

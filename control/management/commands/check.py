@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.core.management.commands.check import Command as ProjectCheck
 
+from control.management.answer import add_data_dir
 from control.management.files import read_file
 from routing.engine import load_registry
 from routing.engine.expectations import run_expectations
@@ -26,6 +27,7 @@ class Command(ProjectCheck):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
+        add_data_dir(parser)
         super().add_arguments(parser)
         # Django's check takes names of apps in this place; a name of an app is never a path of a document.
         for action in parser._actions:

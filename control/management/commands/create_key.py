@@ -9,7 +9,9 @@ from django.core.management.base import CommandError, CommandParser
 from control.access import DEFAULT_RIGHTS, RIGHTS
 from control.keys import create_key
 from control.management.answer import BAD_USAGE, AnswerCommand, find_workspace
+from routing import snapshot
 from routing.errors import RoutingError
+from routing.models import Workspace
 from routing.models.actor import SYSTEM
 
 
@@ -30,6 +32,7 @@ class Command(AnswerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         workspace = find_workspace(options["workspace"])
+        _require_scope(workspace, options["scope"])
         try:
             row, plain = create_key(
                 workspace,
@@ -52,3 +55,12 @@ class Command(AnswerCommand):
             "key": plain,
         }
         self.answer(options, result, plain)
+
+
+def _require_scope(workspace: Workspace, scope: str) -> None:
+    """A key for a scope that is not live would reach nothing: most likely its name is misspelt."""
+    known = snapshot.live(workspace.pk).catalog.scopes
+    if scope not in known:
+        raise CommandError(
+            f"workspace {workspace.name} has no live scope {scope!r} (there are: {', '.join(sorted(known))})"
+        )

@@ -8,6 +8,7 @@ import json
 import signal
 import uuid
 from argparse import ArgumentTypeError
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from control.management.answer import BAD_USAGE, AnswerCommand
 
 # Shorter than the server keeps an idle connection, so that none is used in the moment in which it is closed.
 LIMITS = httpx.Limits(max_connections=80, keepalive_expiry=2)
+MOST = 1e6  # of a rate, or of seconds
 
 
 class Command(AnswerCommand):
@@ -46,6 +48,9 @@ class Command(AnswerCommand):
             "--scope", choices=list(SHARES), help="send as one audience only (contextual-routing is a workspace)"
         )
         parser.add_argument("--seed", type=int, default=1, help="decides questions and simulated outcomes (default 1)")
+
+    def needs_installation(self, options: Mapping[str, Any]) -> bool:
+        return not (options["url"] and options["key"])  # else it may send to another machine
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["duration"] and options["count"]:
@@ -99,9 +104,9 @@ class Command(AnswerCommand):
 
 def _positive(text: str) -> float:
     with contextlib.suppress(ValueError):
-        if 0 < (value := float(text)) <= 1e6:
+        if 0 < (value := float(text)) <= MOST:
             return value
-    raise ArgumentTypeError("must be a number above 0")
+    raise ArgumentTypeError(f"must be a number above 0 and at most {MOST:,.0f}")
 
 
 def _natural(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -9,6 +10,7 @@ from django.core.management.base import CommandParser
 from control import doctor
 from control.management.answer import AnswerCommand
 from control.processes import DEFAULT_HOST, DEFAULT_PORT
+from control.up import port_number
 
 
 class Command(AnswerCommand):
@@ -20,8 +22,11 @@ class Command(AnswerCommand):
             "--host", default=DEFAULT_HOST, help=f"address that `up` is to use (default: {DEFAULT_HOST})"
         )
         parser.add_argument(
-            "--port", type=int, default=DEFAULT_PORT, help=f"port that `up` is to use (default: {DEFAULT_PORT})"
+            "--port", type=port_number, default=DEFAULT_PORT, help=f"port that `up` is to use (default: {DEFAULT_PORT})"
         )
+
+    def needs_installation(self, options: Mapping[str, Any]) -> bool:
+        return False  # to say what is missing is its purpose
 
     def handle(self, *args: Any, **options: Any) -> None:
         checks = doctor.examine(host=options["host"], port=options["port"])

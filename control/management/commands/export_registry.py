@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from control.management.answer import BAD_USAGE, find_workspace
+from control.management.answer import BAD_USAGE, InstallationCommand, find_workspace
 from routing.errors import NotFound
 from routing.formats import write_json, write_yaml
 from routing.manifests import thaw
 from routing.services import revisions
 
 
-class Command(BaseCommand):
+class Command(InstallationCommand):
     help = "Print the document of the live revision, or of another one."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
         parser.add_argument("--workspace", default="default", help="name of the workspace (default: default)")
         parser.add_argument("--revision", type=int, metavar="N", help="number of the revision (default: the live one)")
         parser.add_argument("--format", default="yaml", choices=["yaml", "json"], help="default: yaml")
