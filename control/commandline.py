@@ -85,6 +85,8 @@ def _execute(program: str, words: list[str]) -> int:
     from django.db import DatabaseError, OperationalError
     from pydantic import ValidationError
 
+    from control.place import Refused
+
     if not settings.configured:
         # Whatever it is set to: the shell of somebody who works on another Django project may name that one's settings.
         os.environ["DJANGO_SETTINGS_MODULE"] = "control.settings"
@@ -116,7 +118,7 @@ def _execute(program: str, words: list[str]) -> int:
             program, words, [f"{error['loc'][0]}: {error['msg'].removeprefix('Value error, ')}" for error in errors]
         )
         return 1
-    except ImproperlyConfigured as problem:
+    except (ImproperlyConfigured, Refused) as problem:
         _refuse(program, words, [str(problem)])
         return 1
     except DatabaseError as problem:

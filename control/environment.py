@@ -20,6 +20,8 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field, PrivateAttr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from control.place import Refused
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 # A unix socket's address may hold 108 bytes on Linux and 104 on macOS, its closing zero included.
 SOCKET_PATH_LIMIT = 100
@@ -206,7 +208,7 @@ class Environment(BaseSettings):
     def _stored_secrets(self) -> dict[str, str]:
         path = self.data_dir / "secrets.json"
         with contextlib.suppress(FileNotFoundError):
-            return dict(json.loads(path.read_text()))
+            return _read_secrets(path)
         made = {
             "secret_key": secrets.token_urlsafe(48),
             "encryption_keys": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
@@ -226,6 +228,18 @@ def _split(url: str) -> SplitResult | None:
         return None
 
 
+def _read_secrets(path: Path) -> dict[str, str]:
+    try:
+        stored = json.loads(path.read_text())
+        return {name: str(stored[name]) for name in ("secret_key", "encryption_keys")}
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError):
+        raise Refused(
+            f"{path} cannot be read: put a copy back; without it all sessions end and all harness keys are unknown"
+        ) from None
+
+
 def _write_once(path: Path, content: dict[str, str]) -> dict[str, str]:
     """Write a file that only its owner reads; when another process was first, its content counts."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -234,7 +248,7 @@ def _write_once(path: Path, content: dict[str, str]) -> dict[str, str]:
     try:
         os.link(draft, path)
     except FileExistsError:
-        return dict(json.loads(path.read_text()))
+        return _read_secrets(path)
     finally:
         draft.unlink()
     return content

@@ -181,3 +181,24 @@ def test_doctor_names_a_database_that_is_away(tmp_path: Path) -> None:
     assert not database["ok"]
     assert "127.0.0.1:1/absent" in database["message"]
     assert "sesame" not in database["message"]
+
+
+@pytest.mark.parametrize("words", [["verify_ledger"], ["up", "--port", "0"]], ids=lambda words: words[0])
+def test_secrets_that_cannot_be_read_are_named_and_left_as_they_are(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "secrets.json").write_text('{"secret_key": "canary')
+
+    done = manage(tmp_path, *words)
+
+    assert done.returncode == 1
+    assert "secrets.json cannot be read" in done.stderr and "Traceback" not in done.stderr
+    assert (tmp_path / "secrets.json").read_text() == '{"secret_key": "canary'
+
+
+def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path) -> None:
+    secrets = {"secret_key": "k" * 48, "encryption_keys": Fernet.generate_key().decode()}
+    (tmp_path / "secrets.json").write_text(json.dumps(secrets))
+    (tmp_path / "switchyard.sqlite3").write_text("no database at all, whatever its name says")
+
+    done = manage(tmp_path, "verify_ledger")
+
+    assert (done.returncode, done.stderr) == (1, "manage.py: the database cannot be used: file is not a database\n")
