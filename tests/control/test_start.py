@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -9,10 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from cryptography.fernet import Fernet
 from pydantic import ValidationError
 
 from control.environment import CHECKOUT, Environment
+
+# Keys of the right form; the same in every process, since test names are made of them.
+KEYS = [base64.urlsafe_b64encode(bytes([number]) * 32).decode() for number in (1, 2)]
+
 
 REGISTRY = str(CHECKOUT / "tests" / "flows" / "registry.yaml")
 AWAY = "postgresql://somebody:sesame@127.0.0.1:1/absent"
@@ -80,7 +84,7 @@ def test_what_was_prepared_is_worked_on_quietly_whatever_settings_module_a_shell
 
 REFUSED = [
     ("SWITCHYARD_ENCRYPTION_KEYS", "canary-not-a-key"),
-    ("SWITCHYARD_ENCRYPTION_KEYS", f"{Fernet.generate_key().decode()},canary"),
+    ("SWITCHYARD_ENCRYPTION_KEYS", f"{KEYS[0]},canary"),
     ("SWITCHYARD_ENCRYPTION_KEYS", ","),
     ("SWITCHYARD_SECRET_KEY", "canary-too-short"),
     ("SWITCHYARD_LOG_LEVEL", "LOUD"),
@@ -108,7 +112,7 @@ def test_a_setting_that_cannot_be_is_refused_by_name(name: str, value: str, monk
 
 
 ACCEPTED = [
-    ("SWITCHYARD_ENCRYPTION_KEYS", f"{Fernet.generate_key().decode()}, {Fernet.generate_key().decode()}"),
+    ("SWITCHYARD_ENCRYPTION_KEYS", f"{KEYS[0]}, {KEYS[1]}"),
     ("SWITCHYARD_SECRET_KEY", "k" * 32),
     ("SWITCHYARD_LOG_LEVEL", "debug"),
     ("DATABASE_URL", "postgresql://somebody@host:5432/name"),
@@ -195,7 +199,7 @@ def test_secrets_that_cannot_be_read_are_named_and_left_as_they_are(words: list[
 
 
 def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path) -> None:
-    secrets = {"secret_key": "k" * 48, "encryption_keys": Fernet.generate_key().decode()}
+    secrets = {"secret_key": "k" * 48, "encryption_keys": KEYS[0]}
     (tmp_path / "secrets.json").write_text(json.dumps(secrets))
     (tmp_path / "switchyard.sqlite3").write_text("no database at all, whatever its name says")
 

@@ -183,7 +183,7 @@ def test_a_chain_that_begins_anew_in_the_place_of_a_removed_one_is_found(chain):
     ledger.accept(chain.pk, "default", "a-harness", [report("new")])
     ledger.write(chain.pk)
 
-    assert ledger.verify(chain).first_bad == 2
+    assert ledger.verify(chain).first_bad == 1
 
 
 @pytest.mark.parametrize(("start", "end"), [(4, 3), (6, None), (None, 6), (9, 12)])
@@ -331,3 +331,16 @@ def test_a_report_about_a_decision_that_does_not_exist_is_kept(published):
     )
 
     assert ledger.write(published.pk) == 2
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_writing_goes_on_after_somebody_removed_the_head_and_what_is_missing_stays_a_gap(chain, cut):
+    ChainHead.objects.filter(workspace=chain).delete()
+    if cut:
+        Event.objects.filter(workspace=chain, seq__gt=3).delete()
+    ledger.accept(chain.pk, "default", "h", [report("later")])
+    ledger.write(chain.pk)
+
+    found = ledger.verify(chain)
+    assert Event.objects.get(workspace=chain, event_id="later").seq == 6
+    assert (found.first_bad, found.reason) == ((4, "gap") if cut else (None, None))

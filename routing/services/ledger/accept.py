@@ -15,7 +15,8 @@ from django.utils import timezone
 from routing import bus
 from routing.errors import Unavailable
 from routing.events import REPORTED_DATA, allowed, content_digest, timestamp
-from routing.models import ChainHead, Event, PendingEvent, Receipt
+from routing.models import Event, PendingEvent, Receipt
+from routing.services.ledger.head import locked_head
 
 logger = logging.getLogger(__name__)
 
@@ -61,17 +62,12 @@ def accept(workspace_id: Any, scope: str, harness: str, reports: Sequence[Report
     """Keep what harnesses report, once per id. Raises Unavailable when the database is away: then nothing was kept."""
     try:
         with transaction.atomic():
-            _lock(workspace_id)
+            locked_head(workspace_id)
             known = _known(workspace_id, [report.id for report in reports])
             return _keep_new(workspace_id, scope, harness, reports, known)
     except DatabaseError:
         logger.warning("reports of %s could not be kept", harness)
         raise Unavailable("The events could not be kept; nothing was accepted. Send them again.") from None
-
-
-def _lock(workspace_id: Any) -> None:
-    ChainHead.objects.get_or_create(workspace_id=workspace_id)
-    ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
 
 
 def _known(workspace_id: Any, ids: Sequence[str]) -> dict[str, str]:

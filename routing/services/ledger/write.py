@@ -17,9 +17,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from routing import bus
-from routing.events import GENESIS, chain_hash, timestamp
+from routing.events import CHAINED, GENESIS, chain_hash, timestamp
 from routing.models import ChainHead, Decision, Event, PendingEvent, Workspace
 from routing.services.ledger import counters
+from routing.services.ledger.head import locked_head
 
 logger = logging.getLogger(__name__)
 BATCH = 400
@@ -31,7 +32,6 @@ def write(workspace_id: Any) -> int:
     workspace = Workspace.objects.filter(pk=workspace_id).values_list("name", flat=True).first()
     if workspace is None:
         return 0
-    ChainHead.objects.get_or_create(workspace_id=workspace_id)
     with contextlib.suppress(bus.BusAway):
         bus.clear_nudge(workspace_id)
     written = 0
@@ -45,7 +45,7 @@ def write(workspace_id: Any) -> int:
 def _write_batch(workspace_id: Any, workspace: str) -> tuple[int, int]:
     """One batch: how many events were taken, and how many of them were new."""
     with transaction.atomic():
-        head = ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
+        head = locked_head(workspace_id)
         waiting = list(PendingEvent.objects.filter(workspace_id=workspace_id)[:BATCH])
         marks, streamed = _from_bus(workspace_id, BATCH - len(waiting))
         bodies = _unwritten(workspace_id, [*(row.body for row in waiting), *streamed])
@@ -126,20 +126,8 @@ def _row(head: ChainHead, workspace: str, body: Body, now: datetime) -> Event:
     )
 
 
-_COLUMNS = (
-    "seq",
-    "kind",
-    "scope",
-    "harness",
-    "decision_id",
-    "session_id",
-    "invocation_id",
-    "revision",
-    "target",
-    "status",
-    "reason_codes",
-    "data",
-)
+# What a row says under a column of the same name; the others are spelled differently in the database.
+_COLUMNS = tuple(name for name in CHAINED if name not in ("workspace", "id", "at", "recorded_at"))
 
 
 def _decide(workspace_id: Any, bodies: Sequence[Body]) -> None:
