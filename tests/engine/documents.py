@@ -7,12 +7,15 @@ from typing import Any
 from hypothesis import strategies as st
 
 from routing.engine.validation.reader import is_name
+from routing.engine.validation.visible import is_blank
 
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,11}", fullmatch=True).filter(is_name)
 # No NUL, no lone surrogates: neither can be stored.
 characters = st.characters(exclude_categories=("Cs",), exclude_characters="\x00")
 texts = st.text(characters, max_size=60)
-lines = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=40).filter(str.strip)
+# One line that can be seen: no control or format characters, which validation refuses there.
+seen = st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zl", "Zp"))
+lines = st.text(seen, min_size=1, max_size=40).filter(lambda text: text.strip() and not is_blank(text))
 shares = st.floats(0, 1, allow_nan=False).map(lambda value: round(value, 4))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | texts,
@@ -27,8 +30,8 @@ def some(required: dict[str, Any], **optional: st.SearchStrategy[Any]) -> st.Sea
 
 
 tools = some(
-    {"name": st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20)},
-    title=texts,
+    {"name": st.text(seen, min_size=1, max_size=20).filter(lambda text: not is_blank(text))},
+    title=lines,
     description=texts.filter(bool),
     input_schema=json_objects,
     output_schema=json_objects,
@@ -51,7 +54,7 @@ endpoint_fields = {
     "tools": st.lists(tools, min_size=1, max_size=4, unique_by=lambda tool: tool["name"]),
     "cost_in": st.floats(0.001, 100).map(lambda value: round(value, 3)).filter(lambda value: not value.is_integer()),
     "priority": st.integers(0, 99),
-    "note": texts,
+    "note": lines,
 }
 
 policies = some(
