@@ -104,8 +104,8 @@ def event_record(row: Event) -> Record:
 
 
 def _confidence(row: Decision) -> str | float | None:
-    """A word for a resolve, a number for a route."""
-    if row.confidence is None or row.type == DecisionType.RESOLVE:
+    """A number for a route or a search, a word for everything that is resolved."""
+    if row.confidence is None or row.type not in (DecisionType.ROUTE, DecisionType.SEARCH):
         return row.confidence
     return float(row.confidence)
 

@@ -79,6 +79,18 @@ def _set_author(workspace: Workspace, name: str) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(draft_by=name)
 
 
+def others_in_draft(workspace: Workspace, by: Actor) -> str:
+    """Who else has changes in the draft that are not live yet; empty when nobody has."""
+    if digest_of(working_document(workspace)) == digest_of(revisions.live_document(workspace)):
+        return ""
+    proposal = workspace.revisions.open().first()
+    authors = (
+        Workspace.objects.values_list("draft_by", flat=True).get(pk=workspace.pk),
+        proposal.created_by if proposal else "",
+    )
+    return next((name for name in authors if name not in ("", str(by))), "")
+
+
 def endpoint_version(body: Mapping[str, Any]) -> str:
     """A mark of an endpoint as somebody read it, to notice that somebody else changed it since."""
     return keyed_digest("endpoint-version", canonical_json(body).decode())[:16]

@@ -46,8 +46,12 @@ def next_number(workspace: Workspace, digest: str) -> int:
 
 # --- write ----------------------------------------------------------------------------------------------------------
 @transaction.atomic
-def propose(workspace: Workspace, document: Mapping[str, Any], *, message: str = "", by: Actor) -> Revision:
-    """Freeze a document as the next revision, proposed. The live revision's own document answers the live revision."""
+def propose(
+    workspace: Workspace, document: Mapping[str, Any], *, message: str = "", by: Actor, others: str = ""
+) -> Revision:
+    """Freeze a document as the next revision, proposed. The live revision's own document answers the live revision, and
+    whatever was proposed gives way to it. `others` names who else has changes in it.
+    """
     locked = Workspace.objects.select_for_update().select_related(None).get(pk=workspace.pk)
     try:
         canonical = to_document(parse_document(document).registry)
@@ -55,6 +59,8 @@ def propose(workspace: Workspace, document: Mapping[str, Any], *, message: str =
         raise InvalidRegistry("The registry document breaks its rules; nothing was saved.", error.problems) from None
     digest = document_digest(canonical)
     same = Revision.objects.filter(workspace=locked, digest=digest, state__in=(RevisionState.LIVE, *_OPEN)).first()
+    if same is not None and same.state == RevisionState.LIVE:
+        Revision.objects.filter(workspace=locked).open().update(state=RevisionState.SUPERSEDED)
     if same is not None:
         return same
     Revision.objects.filter(workspace=locked).open().update(state=RevisionState.SUPERSEDED)
@@ -67,7 +73,7 @@ def propose(workspace: Workspace, document: Mapping[str, Any], *, message: str =
         base_number=live.number if live else None,
         manifest=freeze(locked, canonical),
         message=message,
-        created_by=str(by),
+        created_by=(f"{others} and {by}" if others else str(by))[:200],
     )
 
 

@@ -191,3 +191,16 @@ def test_a_bad_request_names_its_field(api, body, path):
 
     assert (status, answer["error"]["code"]) == (422, "invalid_request")
     assert answer["error"]["details"][0]["path"] == path
+
+
+def test_a_piece_of_advice_is_read_back_as_a_decision(api, workspace):
+    key = ask(api)["decision_id"]
+    ledger.write(workspace.pk)
+
+    listed = api.get("/decisions", type="advice")[1]
+    found = api.get(f"/decisions/{key}")[1]
+    out.DecisionPageOut.model_validate(listed)
+    out.DecisionDetailOut.model_validate(found)
+    assert [item["id"] for item in listed["items"]] == [key]
+    assert (found["type"], found["target"]) == ("advice", "hitspec__fetch")
+    assert found["confidence"] in ("high", "medium")

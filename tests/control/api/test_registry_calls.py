@@ -174,3 +174,25 @@ def test_an_import_reports_entries_and_secrets_and_stores_no_secret(api, workspa
 @pytest.mark.parametrize("body", [{}, {"content": "a", "document": {}}, {"content": "a", "format": "guess"}])
 def test_a_bad_import_request_is_refused(api, body):
     assert api.post("/registry/import", body)[0] == 422
+
+
+def test_an_import_on_top_of_somebody_s_draft_does_not_make_it_one_s_own(api, workspace):
+    registry.edit_endpoint(workspace, "notes", {"tags": ["theirs"]}, by=EDITOR)
+    extra = {"version": 1, "endpoints": [{"name": "lingua", "kind": "declared"}]}
+    imported = api.post("/registry/import", {"document": extra})[1]
+    blind = put(api, changed())
+
+    assert imported["state"] == "proposed"
+    assert blind[0] == 409
+    assert (
+        Revision.objects.get(workspace=workspace, number=imported["revision"]).created_by
+        == "an-editor and key a-harness"
+    )
+
+
+def test_a_proposal_gives_way_when_the_live_document_is_put_or_restored(api, workspace):
+    number = put(api, changed())[1]["revision"]
+    restored = api.post("/revisions/2/restore", {})[1]
+
+    assert (restored["revision"], restored["state"]) == (2, "unchanged")
+    assert Revision.objects.get(workspace=workspace, number=number).state == "superseded"
