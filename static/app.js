@@ -208,7 +208,7 @@
     const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
     return {
       width, height: 160, legend: { show: false }, cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-      padding: [8, 8, 0, 0], scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.12, Number(part.dataset.least) || 1)] } },
+      padding: [8, 18, 0, 0], scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.12, Number(part.dataset.least) || 1)] } },
       axes: [
         { ...axis, size: 24, space: 56, grid: { show: false }, values: (_, ticks) => ticks.map((tick) => clock.format(tick * 1000)) },
         { ...axis, size: 40, space: 28, grid: { stroke: () => colour("line"), width: 1 }, values: (_, ticks) => ticks.map((tick) => +tick.toFixed(3)) },
