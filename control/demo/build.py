@@ -29,7 +29,7 @@ SMALL_TALK = 60
 UNFIT = re.compile(
     r"puppy|kill|vomit|sulfa|breakup|legal|death|nationalis|sex|ethnic|religio|biden|ssn|semit|american indian"
     r"|company ask|insult|resume"
-    r"|/root/",  # where an annotator's own files lay
+    r"|/root(?=/)",  # where an annotator's own files lay
     re.IGNORECASE,
 )
 SOURCES = [

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from routing.engine.errors import RegistryError
-from routing.engine.index import Index, Part, ToolDoc, compile_endpoint
+from routing.engine.index import Index
+from routing.engine.parts import Part, ToolDoc, compile_endpoint
 from routing.engine.policies import EffectivePolicy, effective
 from routing.engine.registry import Registry, Scope
 from routing.engine.scope import Names, Rules, View, rules

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from routing.engine.index import SHARED, SHARED_ACTION, Index
+from routing.engine.index import Index
 from routing.engine.matching import Variant
+from routing.engine.parts import SHARED, SHARED_ACTION
 from routing.engine.query import QueryTerm
 
 Array = npt.NDArray[np.float64]

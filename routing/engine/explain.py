@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from routing.engine.index import ToolDoc, own_texts, shared_texts
+from routing.engine.parts import ToolDoc, own_texts, shared_texts
 from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH, Thresholds, Verdict, shares
 from routing.engine.scoring import DIGITS, Candidate, Lineup, Ranking
 from routing.engine.text import terms

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from routing.engine.concepts import classes, spoken_words
-from routing.engine.index import SHORTEST_GUESS
 from routing.engine.kindred import kindred
+from routing.engine.parts import SHORTEST_GUESS
 from routing.engine.query import QueryTerm
 from routing.engine.scope import View
 from routing.engine.text import is_unspaced, spanish_stem, stem

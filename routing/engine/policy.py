@@ -16,7 +16,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from routing.engine.index import GUARDED, ToolDoc, is_guarded
+from routing.engine.index import GUARDED, is_guarded
+from routing.engine.parts import ToolDoc
 from routing.engine.query import QueryTerm
 from routing.engine.scoring import DIGITS, Lineup, Ranking
 

@@ -13,8 +13,8 @@ from typing import Any
 from routing.engine import summary
 from routing.engine.catalog import Catalog
 from routing.engine.explain import explanation
-from routing.engine.index import ToolDoc
 from routing.engine.meaning import WordVectors, shipped_vectors
+from routing.engine.parts import ToolDoc
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.query import read_request
 from routing.engine.scoring import Candidate, Lineup, Ranking, rank_view

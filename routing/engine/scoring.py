@@ -15,9 +15,10 @@ import numpy as np
 
 from routing.engine.concepts import action_stems, classes
 from routing.engine.evidence import Array, Asked, Places, by_field, spread, touch, weigh
-from routing.engine.index import FIELD_NAMES, GUARDED, Owned, ToolDoc
+from routing.engine.index import GUARDED, Owned
 from routing.engine.matching import Variant, variants
 from routing.engine.meaning import Vectors, WordVectors
+from routing.engine.parts import FIELD_NAMES, ToolDoc
 from routing.engine.query import QueryTerm, Request
 from routing.engine.scope import View
 

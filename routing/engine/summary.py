@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from routing.engine.index import ToolDoc
+from routing.engine.parts import ToolDoc
 from routing.engine.text import clip
 
 TITLE_BYTES, DESCRIPTION_BYTES, ENDPOINT_DESCRIPTION_BYTES, ITEM_BYTES = 160, 256, 160, 128

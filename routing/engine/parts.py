@@ -1,0 +1,335 @@
+"""One endpoint, compiled: its tools as the resolver knows them, and the postings of their weighted words.
+
+A part depends on its endpoint alone, so a catalog that differs in one endpoint reuses all the other parts. Lengths are
+normalised against fixed reference lengths, never against averages of the catalog: what else exists must not change a
+tool's evidence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.engine.inference import Traits, describe_traits
+from routing.engine.meaning import Rounded, WordVectors
+from routing.engine.naming import EndpointNames
+from routing.engine.registry import Endpoint, Tool
+from routing.engine.text import fold, joined, run_terms, runs, stem, terms, words
+from routing.engine.vocabulary import ENGLISH
+
+Floats = npt.NDArray[np.float32]
+Halves = npt.NDArray[np.float16]
+Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+TEXT_LIMIT = 4096  # characters of one field that are read
+MEANING_LIMIT = 400  # of a description: what comes later is detail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """How much one field says: its weight, the length that counts as usual, and how hard longer ones are discounted."""
+
+    name: str
+    weight: float
+    usual_length: float
+    discount: float
+
+
+# Operators' hints weigh more than the text a downstream server sends about itself.
+FIELDS = (
+    Field(name="tool", weight=2.2, usual_length=3, discount=0.4),
+    Field(name="title", weight=1.6, usual_length=4, discount=0.5),
+    Field(name="description", weight=1.0, usual_length=18, discount=0.6),
+    Field(name="parameters", weight=0.7, usual_length=24, discount=0.6),
+    Field(name="tool_use_when", weight=1.8, usual_length=16, discount=0.6),
+    Field(name="endpoint", weight=0.9, usual_length=2, discount=0.4),
+    Field(name="tags", weight=0.6, usual_length=4, discount=0.8),
+    Field(name="use_when", weight=0.9, usual_length=14, discount=0.8),
+    Field(name="endpoint_description", weight=0.4, usual_length=12, discount=0.8),
+)
+FIELD_NAMES = tuple(one.name for one in FIELDS)
+NAME = FIELD_NAMES.index("tool")
+OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself
+SHARED = slice(FIELD_NAMES.index("endpoint"), None)  # those of its endpoint
+SHORTEST_GUESS = 5  # letters of a word that a mistyped or shortened one may be led to
+SHORTEST_CUT = 4  # letters of a word that may be cut out of a name
+SHARED_ACTION = 0.5  # of an endpoint's word for what to do: its tools do different things
+REPEATS = 2.0  # saying a word more often than this in one field adds nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDoc:
+    """One tool as the resolver knows it, whoever may see it."""
+
+    endpoint: Endpoint
+    tool: Tool
+    wire: str
+    fragment: str
+    public: str
+    title: str
+    hints: tuple[str, ...]
+    traits: Traits
+    digest: bytes
+    phrase: str  # the fragment without borders
+    twin: bytes  # equal for tools that nothing but their endpoint tells apart
+    name_words: tuple[str, ...]
+    name_terms: frozenset[str]
+    hint_terms: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """Written words, each with its term and the tools that hold it, laid end to end: they are many and seldom needed."""
+
+    words: tuple[str, ...]
+    terms: Ints
+    starts: Ints
+    tools: Ints
+
+    @classmethod
+    def of(cls, written: Mapping[str, tuple[str, set[int]]], ids: Mapping[str, int]) -> Spelled:
+        places = [sorted(tools) for _, tools in written.values()]
+        return cls(
+            tuple(written),
+            np.fromiter((ids[term] for term, _ in written.values()), np.int32, len(written)),
+            np.concatenate([[0], np.cumsum([len(one) for one in places])]).astype(np.int32),
+            np.fromiter((tool for one in places for tool in one), np.int32, sum(map(len, places))),
+        )
+
+    def entries(self) -> Iterator[tuple[str, int, list[int]]]:
+        for place, (word, term) in enumerate(zip(self.words, self.terms.tolist(), strict=True)):
+            yield word, term, self.tools[self.starts[place] : self.starts[place + 1]].tolist()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One endpoint, compiled: its tools and their postings over a vocabulary of its own."""
+
+    endpoint: Endpoint
+    docs: tuple[ToolDoc, ...]
+    vocabulary: tuple[str, ...]
+    terms: Ints
+    tools: Ints
+    weights: Halves  # one row per posting, one column per field
+    spelled: Spelled
+    _pointing: list[Rounded] = field(default_factory=list, compare=False, repr=False)
+
+    def directions(self, vectors: WordVectors) -> Rounded:
+        """Where the text of each tool points, made once: a part keeps it through every later catalog."""
+        if not self._pointing:
+            self._pointing.append(vectors.directions([meaning_words(doc) for doc in self.docs]))
+        return self._pointing[0]
+
+
+@dataclass(slots=True)
+class _Writer:
+    """The postings of one endpoint while they are being written."""
+
+    spelled: dict[str, tuple[str, set[int]]]
+    ids: dict[str, int]
+    rows: list[tuple[int, int, list[float]]]
+
+    def add(self, place: int, weighed: Mapping[int, Mapping[str, float]]) -> None:
+        """One tool: term -> weight of each of its fields."""
+        found: dict[str, list[float]] = {}
+        for column, weights in weighed.items():
+            for term, weight in weights.items():
+                row = found.get(term)
+                if row is None:
+                    row = found[term] = [0.0] * len(FIELDS)
+                row[column] = weight
+        ids = self.ids
+        self.rows.extend((ids.setdefault(term, len(ids)), place, weights) for term, weights in found.items())
+
+    def weigh(self, name: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
+        """Term -> its length-normalised, capped and weighted frequency in one field of these tools."""
+        counts: dict[str, float] = {}
+        written: dict[str, str] = {}
+        length = 0.0
+        read = _every_term if name == "tool" else _content
+        for text, factor in texts:
+            for run in runs(text[:TEXT_LIMIT]):
+                for term, word in read(run):
+                    counts[term] = counts.get(term, 0.0) + factor
+                    length += factor
+                    if word:
+                        written[word] = term
+        if not counts:
+            return counts
+        for word, term in written.items() if places else ():  # without tools, words lead nowhere
+            known = self.spelled.get(word)
+            if known is None:
+                known = self.spelled[word] = (term, set())
+            known[1].update(places)
+        rule = FIELDS[FIELD_NAMES.index(name)]
+        norm = rule.weight / (
+            1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
+        )
+        return {term: norm * (count if count < REPEATS else REPEATS) for term, count in counts.items()}
+
+
+@lru_cache(maxsize=1 << 16)
+def _content(run: str) -> tuple[tuple[str, str], ...]:
+    """(term, word) of what a run of letters says, function words left out; no word where it is too short to guess at."""
+    return tuple(
+        (term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run) if word not in ENGLISH
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def _every_term(run: str) -> tuple[tuple[str, str], ...]:
+    """The same of a name, where every word counts."""
+    return tuple((term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run))
+
+
+def meaning_words(doc: ToolDoc) -> list[str]:
+    """The words that say what a tool is for."""
+    texts = [" ".join(doc.name_words), doc.title, doc.tool.description[:MEANING_LIMIT], *doc.hints]
+    return [word for text in texts for word, _ in terms(text) if word not in ENGLISH]
+
+
+def compile_endpoint(endpoint: Endpoint) -> Part:
+    names = EndpointNames(endpoint.name, [tool.name for tool in endpoint.tools])
+    hints = _hints(endpoint, names)
+    docs = tuple(
+        _document(endpoint, tool, names, tuple(hints.get(tool.name, ())))
+        for tool in sorted(endpoint.tools, key=lambda one: one.name)
+    )
+    writer = _Writer({}, {}, [])
+    shared = _weighed(writer, shared_texts(endpoint), range(len(docs)))
+    for place, doc in enumerate(docs):
+        writer.add(place, _weighed(writer, own_texts(doc), (place,)) | shared)
+    rows = writer.rows
+    return Part(
+        endpoint=endpoint,
+        docs=docs,
+        vocabulary=tuple(writer.ids),
+        terms=np.fromiter((row[0] for row in rows), np.int32, len(rows)),
+        tools=np.fromiter((row[1] for row in rows), np.int32, len(rows)),
+        weights=np.array([row[2] for row in rows], np.float16).reshape(len(rows), len(FIELDS)),
+        spelled=Spelled.of(writer.spelled, writer.ids),
+    )
+
+
+Texts = Mapping[str, Sequence[tuple[str, float]]]  # field -> texts, each with the share at which its words count
+
+
+def _weighed(writer: _Writer, texts: Texts, places: Sequence[int]) -> dict[int, dict[str, float]]:
+    return {FIELD_NAMES.index(name): writer.weigh(name, given, places) for name, given in texts.items()}
+
+
+def shared_texts(endpoint: Endpoint) -> Texts:
+    return {
+        "endpoint": [(endpoint.name, 1.0), (endpoint.title or "", 1.0)],
+        "tags": [(tag, 1.0) for tag in endpoint.tags],
+        "use_when": [(hint, 1.0) for hint in endpoint.use_when],
+        "endpoint_description": [(endpoint.description, 1.0)],
+    }
+
+
+def own_texts(doc: ToolDoc) -> Texts:
+    return {
+        "tool": [(" ".join(doc.name_words), 1.0), (" ".join(_written_as_one(doc)), 0.5)],
+        "title": [(doc.title, 1.0)],
+        "description": [(doc.tool.description, 1.0)],
+        "parameters": list(_parameters(doc.tool.input_schema)),
+        "tool_use_when": [(hint, 1.0) for hint in doc.hints],
+    }
+
+
+def _hints(endpoint: Endpoint, names: EndpointNames) -> dict[str, list[str]]:
+    """Wire name -> its hints, by whichever spelling they are keyed."""
+    found: dict[str, list[str]] = {}
+    for key, texts in endpoint.tool_use_when.items():
+        if (wire := names.wire_of_key(key)) is not None:
+            found.setdefault(wire, []).extend(texts)
+    return found
+
+
+def _parameters(schema: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, float]]:
+    """Names and descriptions of the inputs, nested objects and lists included as far as anyone reads them."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return
+    for name, definition in properties.items():
+        yield str(name), 1.0
+        if isinstance(definition, Mapping):
+            if isinstance(description := definition.get("description"), str):
+                yield description, 0.5
+            if depth < 2:
+                yield from _parameters(definition, depth + 1)
+                if isinstance(items := definition.get("items"), Mapping):
+                    yield from _parameters(items, depth + 1)
+
+
+def _document(endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple[str, ...]) -> ToolDoc:
+    fragment = names.fragments[tool.name]
+    annotated = tool.annotations.get("title")
+    title = tool.title or (annotated if isinstance(annotated, str) else "")
+    traits = describe_traits(tool)
+    named = tuple(_name_words(fragment, f"{title} {tool.description}"))
+    own = [fragment, title, tool.description, list(hints), tool.input_schema]
+    shared = [endpoint.description, list(endpoint.tags), list(endpoint.use_when)]
+    known = [names.public(tool.name), tool.name, traits.category, traits.risk, traits.effect]
+    return ToolDoc(
+        endpoint=endpoint,
+        tool=tool,
+        wire=tool.name,
+        fragment=fragment,
+        public=names.public(tool.name),
+        title=title,
+        hints=hints,
+        traits=traits,
+        digest=_digest([own, shared, known]),
+        phrase=joined(fragment),
+        twin=_digest(own),
+        name_words=named,
+        name_terms=frozenset(map(stem, named)) or frozenset({joined(fragment)}),
+        hint_terms=tuple(frozenset(term for word, term in terms(hint) if word not in ENGLISH) for hint in hints),
+    )
+
+
+def _name_words(fragment: str, prose: str) -> list[str]:
+    """The words of a name; one that is written together is cut where the tool's own text shows a border."""
+    parts = [part for word in words(fold(fragment)) for part in word.parts if len(part) > 1 and not part.isdecimal()]
+    if not any(len(part) >= 2 * SHORTEST_CUT for part in parts):
+        return parts
+    told = sorted(
+        {word for word, _ in terms(prose[:TEXT_LIMIT]) if len(word) >= SHORTEST_CUT and word not in ENGLISH},
+        key=len,
+        reverse=True,
+    )
+    return [piece for part in parts for piece in _cut(part, told)]
+
+
+def _written_as_one(doc: ToolDoc) -> list[str]:
+    """The name and its composed words without their borders, for those who write them so."""
+    composed = [word.text for word in words(fold(doc.fragment)) if len(word.parts) > 1]
+    return [whole for whole in dict.fromkeys([*composed, doc.phrase]) if whole not in doc.name_words]
+
+
+def _cut(part: str, told: Sequence[str]) -> list[str]:
+    if len(part) < 2 * SHORTEST_CUT:
+        return [part]
+    for word in told:
+        rest = len(part) - len(word)
+        if rest >= SHORTEST_CUT - 1 and part.startswith(word):
+            return [word, part[len(word) :]]
+        if rest >= SHORTEST_CUT - 1 and part.endswith(word):
+            return [part[:rest], word]
+    return [part]
+
+
+def _digest(value: Any) -> bytes:
+    """Of a JSON text, so that no boundary between texts can be moved without being seen."""
+    return hashlib.sha256(
+        json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(errors="replace")
+    ).digest()
