@@ -116,7 +116,8 @@ def badge(status: str | None) -> Badge:
 # The order in which verdicts are drawn and listed, with the states that a decision may be in before it has one.
 VERDICTS = ("confident", "selected", "ambiguous", "no_match", "fallback", "failed")
 
-# Which colour a field of the ranking has: teal was written by operators, blue is names and inputs, grey is downstream text.
+# Which colour a field of the ranking has: teal was written by operators, blue is names and inputs,
+# grey is downstream text, violet is what the vectors add.
 FIELD_GROUPS = {
     "use_when": "f-hint",
     "tool_use_when": "f-hint",
@@ -127,7 +128,7 @@ FIELD_GROUPS = {
     "parameters": "f-input",
     "description": "f-text",
     "endpoint_description": "f-text",
-    "vector": "f-text",
+    "vector": "f-meaning",
 }
 GROUP_ORDER = (
     ("f-hint", "Hints"),
@@ -135,6 +136,7 @@ GROUP_ORDER = (
     ("f-name", "Names"),
     ("f-input", "Inputs"),
     ("f-text", "Descriptions"),
+    ("f-meaning", "Meaning"),
 )
 
 RISKS = ("low", "medium", "high", "critical")

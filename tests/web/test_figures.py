@@ -59,6 +59,21 @@ def test_adjustments_are_named_whichever_way_they_go():
     assert down.label == "tags 3.0, adjustments −2.0"
 
 
+def test_what_meaning_brought_is_told_apart_from_descriptions():
+    (bar,) = figures.candidate_bars([{"target": "a__b", "score": 5, "fields": {"description": 3, "vector": 2}}])
+
+    assert bar.label == "descriptions 3.0, meaning 2.0"
+    assert [part.shape for part in bar.parts] == ["f-text", "f-meaning"]
+
+
+def test_every_colour_of_a_field_is_drawn_and_named():
+    sheet = (Path(__file__).parents[2] / "static" / "app.css").read_text()
+
+    for shape in {shape for shape, _ in words.GROUP_ORDER} | set(words.FIELD_GROUPS.values()):
+        assert f".{shape} {{" in sheet
+        assert shape in dict(words.GROUP_ORDER)
+
+
 def test_the_funnel_counts_a_silent_harness_as_unknown():
     drawn = figures.funnel(
         {
