@@ -18,6 +18,7 @@ import numpy.typing as npt
 Vectors = npt.NDArray[np.float32]
 Rounded = npt.NDArray[np.int8]
 
+LEXICAL = "lexical"  # the tier without vectors
 ROUNDING = 127
 LONGEST_PIECE = 20
 KEPT_WORDS = 1 << 15
@@ -105,3 +106,8 @@ def shipped_vectors() -> WordVectors | None:
     with np.load(io.BytesIO(source.read_bytes()), allow_pickle=False) as kept:
         pieces = kept["pieces"].tobytes().decode().split("\n")
         return WordVectors(pieces, kept["vectors"], kept["scales"])
+
+
+def vectors_of(tier: str) -> WordVectors | None:
+    """What a tier works with. Asking for more than there is gets what there is."""
+    return None if tier == LEXICAL else shipped_vectors()

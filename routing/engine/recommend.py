@@ -13,10 +13,11 @@ from typing import Any
 from routing.engine import summary
 from routing.engine.catalog import Catalog
 from routing.engine.explain import explanation
-from routing.engine.meaning import WordVectors, shipped_vectors
+from routing.engine.meaning import LEXICAL, WordVectors, vectors_of
 from routing.engine.parts import ToolDoc
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
-from routing.engine.query import read_request
+from routing.engine.query import Request, read_request
+from routing.engine.scope import View
 from routing.engine.scoring import Candidate, Lineup, Ranking, rank_view
 
 CONTRACT_VERSION = 1
@@ -26,7 +27,6 @@ DEFAULT_SEARCH_HITS, MOST_SEARCH_HITS = 20, 100
 KEPT_CANDIDATES = 10
 EXPLAINED_CANDIDATES = 20
 PROBABILITY_DIGITS = 4
-LEXICAL = "lexical"
 
 HINTS = {
     "ambiguous": "Several tools may be meant, so run none of them yet: compare the alternatives, search, or ask, and describe the one you choose.",
@@ -102,7 +102,7 @@ def resolve_detailed(
         query,
         guard=bool(rules["erasing_never_first_on_tie"]),
         most=EXPLAINED_CANDIDATES if explain else MOST_HITS + 1,
-        vectors=_vectors(tier),
+        vectors=vectors_of(tier),
     )
     verdict = judge(lineup, thresholds)
     answer = _answer(catalog.revision(scope), query, lineup.present, verdict, limit)
@@ -117,9 +117,10 @@ def resolve_detailed(
 
 def rank(catalog: Catalog, query: str, *, scope: str = "default", limit: int = 24) -> list[Ranked]:
     """The best candidates of a scope, without a judgement that anyone must follow."""
-    vectors = _vectors("auto")
+    rules = catalog.policy(catalog.scope(scope).policy).resolver
+    vectors = vectors_of(rules["tier"])
     lineup = Lineup(present=rank_view(catalog.view(scope), read_request(query), limit=limit, vectors=vectors))
-    verdict = judge(lineup, Thresholds.of(catalog.policy(catalog.scope(scope).policy).resolver))
+    verdict = judge(lineup, Thresholds.of(rules))
     return _ranked(lineup, verdict, limit)
 
 
@@ -133,7 +134,7 @@ def search_tools(
     limit = _bounded(max_hits, DEFAULT_SEARCH_HITS, MOST_SEARCH_HITS)
     request = read_request(query)
     if request.content:
-        ranking = rank_view(view, request, limit=limit)
+        ranking = _found(view, request, limit, catalog.policy(catalog.scope(scope).policy).resolver)
         count = ranking.count
         shown = [summary.alternative(one.doc, score=one.score, matched=_texts(one)) for one in ranking.candidates]
     else:
@@ -151,6 +152,13 @@ def search_tools(
         "byte_limited": byte_limited,
         "matches": matches,
     }
+
+
+def _found(view: View, request: Request, limit: int, rules: Mapping[str, Any]) -> Ranking:
+    """The ranking that `resolve` would judge; where nothing fits, only what shares a word with the request."""
+    ranking = rank_view(view, request, limit=limit, vectors=vectors_of(rules["tier"]))
+    fits = judge(Lineup(present=ranking), Thresholds.of(rules)).status != NO_MATCH
+    return ranking if fits else rank_view(view, request, limit=limit)
 
 
 def describe_tool(catalog: Catalog, name: str, *, scope: str = "default") -> dict[str, Any] | None:
@@ -253,11 +261,6 @@ def _hint(verdict: Verdict, answer: Mapping[str, Any]) -> str:
     if verdict.ambiguous:
         return HINTS["ambiguous"]
     return HINTS["describe" if answer["recommendation"]["argument_template_truncated"] else "ready"]
-
-
-def _vectors(tier: str) -> WordVectors | None:
-    """What a tier works with. Asking for more than there is gets what there is."""
-    return None if tier == LEXICAL else shipped_vectors()
 
 
 def _line_up(

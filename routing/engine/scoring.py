@@ -83,7 +83,7 @@ class Ranking:
     request: Request
     view: View
     candidates: tuple[Candidate, ...]
-    count: int  # of all that matched and can be had
+    count: int  # of all that the words or the meaning found and that can be had
     total: int  # of content terms, values that no tool knows left out
     strange: bool  # no tool knows the word that says what to do
     meaning: bool  # whether vectors had a say
@@ -252,7 +252,7 @@ class Scorer:
             self._keep_tie(said)
         self.score = np.round(said + self.meant, DIGITS)
         lost = self.matches & (self.score <= 0)
-        self.count -= int(lost.sum())
+        self.count += int((~self.matches & (self.score > 0)).sum()) - int(lost.sum())
 
     def _keep_tie(self, said: Array) -> None:
         """Where the words leave a tie at the top, meaning puts no tool ahead of one that does less."""
@@ -304,7 +304,7 @@ class Scorer:
             request=self.request,
             view=self.view,
             candidates=tuple(self._candidate(column) for column in columns.tolist()),
-            count=max(self.count, len(columns)),
+            count=self.count,
             total=self.total,
             strange=self.strange,
             meaning=self.likeness is not None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from routing.engine.catalog import Catalog
+from routing.engine.meaning import vectors_of
 from routing.engine.models import FALLBACK, ChoiceDecision, HarnessState, ToolDescriptor
 from routing.engine.policies import effective
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
@@ -31,10 +32,10 @@ class LocalProvider:
         """The likeliest tool, or the fallback label when nothing fits well enough."""
         if self._catalog is not None and self._scope is not None:
             policy = self._catalog.policy(self._catalog.scope(self._scope).policy)
-            ranking = _rank(self._catalog, self._scope, state, len(tools))
+            ranking = _rank(self._catalog, self._scope, state, len(tools), policy.resolver["tier"])
         else:
             policy = effective("default", ())
-            ranking = _rank(_declared(tools), "default", state, len(tools))
+            ranking = _rank(_declared(tools), "default", state, len(tools), policy.resolver["tier"])
         verdict = judge(Lineup(present=ranking), Thresholds.of(policy.resolver))
         named = [
             candidate.doc.public if self._scope is not None else candidate.doc.wire for candidate in ranking.candidates
@@ -48,8 +49,9 @@ def query_of(state: HarnessState) -> str:
     return text.encode(errors="replace")[:MAX_QUERY_BYTES].decode(errors="ignore")
 
 
-def _rank(catalog: Catalog, scope: str, state: HarnessState, limit: int) -> Ranking:
-    return rank_view(catalog.view(scope), read_request(query_of(state)), limit=max(limit, 1))
+def _rank(catalog: Catalog, scope: str, state: HarnessState, limit: int, tier: str) -> Ranking:
+    request = read_request(query_of(state))
+    return rank_view(catalog.view(scope), request, limit=max(limit, 1), vectors=vectors_of(tier))
 
 
 def _declared(tools: Sequence[ToolDescriptor]) -> Catalog:

@@ -155,6 +155,34 @@ def test_search_without_content_words_lists_the_scope_by_name() -> None:
     assert all("score" not in one for one in found["matches"])
 
 
+def test_search_ranks_like_resolve() -> None:
+    for query in ("rainfall in the city next week", "put an appointment on the agenda", "newest messages"):
+        answer = resolve(office_catalog(), query)
+        listed = [answer["recommendation"], *answer["alternatives"]]
+
+        found = search_tools(office_catalog(), query, max_hits=len(listed))
+
+        assert [(one["namespaced"], one["score"]) for one in found["matches"]] == [
+            (one["namespaced"], one["score"]) for one in listed
+        ]
+        assert found["count"] >= found["returned"]
+        assert found["truncated"] is answer["alternatives_truncated"]
+
+
+def test_search_leaves_meaning_out_where_the_policy_does() -> None:
+    lexical = office_catalog(policies=[{"name": "default", "resolver": {"tier": "lexical"}}])
+
+    by_words, by_meaning = (search_tools(one, "rainfall in town") for one in (lexical, office_catalog()))
+
+    assert all(one.get("matched_terms") for one in by_words["matches"])
+    assert by_words["matches"][0]["score"] < by_meaning["matches"][0]["score"]
+
+
+@pytest.mark.parametrize("query", ["knit socks", "zxqvw blorfendish"])
+def test_search_lists_nothing_where_nothing_fits(query: str) -> None:
+    assert search_tools(office_catalog(), query)["matches"] == []
+
+
 @pytest.mark.parametrize(("wanted", "given"), [(0, 20), (-1, 20), (7, 7), (1000, 100)])
 def test_search_is_bounded(wanted: int, given: int) -> None:
     catalog = load_registry(document(endpoint("g", *(tool(f"t{number:03}") for number in range(120)))))

@@ -47,8 +47,20 @@ def test_a_goal_that_no_tool_fits_falls_back(goal):
     found = choose(goal)
 
     assert found.choice == FALLBACK
-    assert found.confidence == 0
-    assert found.probabilities[FALLBACK] == 1
+    assert found.confidence < 0.5 < found.probabilities[FALLBACK]
+    assert found.probabilities[FALLBACK] == max(found.probabilities.values())
+
+
+def test_nothing_in_common_with_any_tool_is_a_certain_fallback():
+    found = choose("thanks, that is all")
+
+    assert (found.confidence, found.probabilities[FALLBACK]) == (0, 1)
+
+
+def test_a_tool_of_another_word_for_the_same_is_found_by_its_meaning():
+    found = choose("post a letter to the recipient")
+
+    assert found.probabilities["send_mail"] == max(found.probabilities[tool.name] for tool in TOOLS) > 0
 
 
 def test_no_tools_are_a_fallback():
