@@ -19,6 +19,7 @@ from routing.engine.index import Index
 from routing.engine.parts import Part, ToolDoc, compile_endpoint
 from routing.engine.policies import EffectivePolicy, effective
 from routing.engine.registry import Registry, Scope
+from routing.engine.sayings import sayings
 from routing.engine.scope import Names, Rules, View, rules
 from routing.engine.validation import parse_document, to_document
 
@@ -162,8 +163,10 @@ def _known_offline(registry: Registry, offline: Iterable[str]) -> frozenset[str]
 
 def _parts(registry: Registry, previous: Catalog | None) -> list[Part]:
     kept = {part.endpoint.name: part for part in previous.index.parts} if previous else {}
+    capabilities = {capability.name: capability for capability in registry.capabilities}
     parts = []
     for endpoint in sorted(registry.endpoints, key=lambda one: one.name):  # the document's order says nothing
         part = kept.get(endpoint.name)
-        parts.append(part if part is not None and part.endpoint == endpoint else compile_endpoint(endpoint))
+        fresh = part is not None and part.endpoint == endpoint and part.sayings == sayings(endpoint, capabilities)
+        parts.append(part if part is not None and fresh else compile_endpoint(endpoint, capabilities))
     return parts

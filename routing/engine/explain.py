@@ -7,10 +7,11 @@ from typing import Any
 
 from routing.engine.parts import ToolDoc, own_texts, shared_texts
 from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH, Thresholds, Verdict, shares
-from routing.engine.scoring import DIGITS, Candidate, Lineup, Ranking
+from routing.engine.scoring import DIGITS, Candidate, Contribution, Lineup, Ranking
 from routing.engine.text import terms
 
 MOST_FLIPS = 5
+SAID_IN = ("tags", "tool_use_when")  # the fields in which sayings of capabilities count
 
 
 def explanation(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, *, most: int) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def _candidate(ranking: Ranking, candidate: Candidate, chance: float, *, availab
         {
             "term": one.term,
             "field": one.field,
-            "match": "exact" if one.match == "stem" and one.text in written[one.field] else one.match,
+            "match": _match(one, written[one.field]) if one.match == "stem" else one.match,
             "score": round(one.score, DIGITS),
         }
         for one in parts
@@ -59,10 +60,17 @@ def _candidate(ranking: Ranking, candidate: Candidate, chance: float, *, availab
     }
 
 
-def _written(doc: ToolDoc, field: str) -> set[str]:
-    """The words of one field as they are written there."""
+def _match(one: Contribution, written: dict[str, str]) -> str:
+    """How a word of the request stands in a field: as it is written, in another form, or by the operator's word for it."""
+    if one.text in written:
+        return "exact"
+    return "stem" if one.field not in SAID_IN or one.term in written.values() else "synonym"
+
+
+def _written(doc: ToolDoc, field: str) -> dict[str, str]:
+    """The words of one field as they are written there, with their stems."""
     texts = {**own_texts(doc), **shared_texts(doc.endpoint)}[field]
-    return {word for text, _ in texts for word, _ in terms(text)}
+    return {word: term for text, _ in texts for word, term in terms(text)}
 
 
 def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds) -> Iterator[str]:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ import numpy.typing as npt
 from routing.engine.inference import Traits, describe_traits
 from routing.engine.meaning import Rounded, WordVectors
 from routing.engine.naming import EndpointNames
-from routing.engine.registry import Endpoint, Tool
+from routing.engine.registry import Capability, Endpoint, Tool
+from routing.engine.sayings import Saying, sayings
 from routing.engine.text import fold, joined, run_terms, runs, stem, terms, words
 from routing.engine.vocabulary import ENGLISH
 
@@ -29,6 +31,7 @@ Halves = npt.NDArray[np.float16]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
+_NO_CAPABILITIES: Mapping[str, Capability] = MappingProxyType({})
 TEXT_LIMIT = 4096  # characters of one field that are read
 MEANING_LIMIT = 400  # of a description: what comes later is detail
 
@@ -57,11 +60,14 @@ FIELDS = (
 )
 FIELD_NAMES = tuple(one.name for one in FIELDS)
 NAME = FIELD_NAMES.index("tool")
+TOOL_HINTS = FIELD_NAMES.index("tool_use_when")
+TAGS = FIELD_NAMES.index("tags")
 OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself
 SHARED = slice(FIELD_NAMES.index("endpoint"), None)  # those of its endpoint
 SHORTEST_GUESS = 5  # letters of a word that a mistyped or shortened one may be led to
 SHORTEST_CUT = 4  # letters of a word that may be cut out of a name
 SHARED_ACTION = 0.5  # of an endpoint's word for what to do: its tools do different things
+OWN_SAYING = 0.5  # of a synonym's weight comes on top for the tools whose names say its capability
 REPEATS = 2.0  # saying a word more often than this in one field adds nothing
 
 
@@ -76,6 +82,7 @@ class ToolDoc:
     public: str
     title: str
     hints: tuple[str, ...]
+    sayings: tuple[Saying, ...]  # for the capabilities of its endpoint
     traits: Traits
     digest: bytes
     phrase: str  # the fragment without borders
@@ -114,6 +121,7 @@ class Part:
     """One endpoint, compiled: its tools and their postings over a vocabulary of its own."""
 
     endpoint: Endpoint
+    sayings: tuple[Saying, ...]
     docs: tuple[ToolDoc, ...]
     vocabulary: tuple[str, ...]
     terms: Ints
@@ -175,6 +183,14 @@ class _Writer:
         )
         return {term: norm * (count if count < REPEATS else REPEATS) for term, count in counts.items()}
 
+    def say(self, said: Sequence[Saying], share: float, places: Sequence[int]) -> dict[str, float]:
+        """Term -> what the saying that counts most gives it; each is weighed as if it stood alone."""
+        heaviest: dict[str, float] = {}
+        for saying in said:
+            for term, weight in self.weigh("tags", [(saying.text, 1.0)], places).items():
+                heaviest[term] = max(heaviest.get(term, 0.0), weight * saying.share * share)
+        return heaviest
+
 
 @lru_cache(maxsize=1 << 16)
 def _content(run: str) -> tuple[tuple[str, str], ...]:
@@ -196,20 +212,27 @@ def meaning_words(doc: ToolDoc) -> list[str]:
     return [word for text in texts for word, _ in terms(text) if word not in ENGLISH]
 
 
-def compile_endpoint(endpoint: Endpoint) -> Part:
+def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] = _NO_CAPABILITIES) -> Part:
+    """The part of an endpoint; `capabilities` are those that the registry describes, by name."""
     names = EndpointNames(endpoint.name, [tool.name for tool in endpoint.tools])
     hints = _hints(endpoint, names)
+    said = sayings(endpoint, capabilities)
     docs = tuple(
-        _document(endpoint, tool, names, tuple(hints.get(tool.name, ())))
+        _document(endpoint, tool, names, tuple(hints.get(tool.name, ())), said)
         for tool in sorted(endpoint.tools, key=lambda one: one.name)
     )
     writer = _Writer({}, {}, [])
     shared = _weighed(writer, shared_texts(endpoint), range(len(docs)))
+    _say(shared, TAGS, writer.say(said, 1.0, range(len(docs))))
     for place, doc in enumerate(docs):
-        writer.add(place, _weighed(writer, own_texts(doc), (place,)) | shared)
+        own = _weighed(writer, own_texts(doc), (place,))
+        about = [saying for saying in said if saying.is_about(doc.name_terms)]
+        _say(own, TOOL_HINTS, writer.say(about, OWN_SAYING, (place,)))
+        writer.add(place, own | shared)
     rows = writer.rows
     return Part(
         endpoint=endpoint,
+        sayings=said,
         docs=docs,
         vocabulary=tuple(writer.ids),
         terms=np.fromiter((row[0] for row in rows), np.int32, len(rows)),
@@ -224,6 +247,12 @@ Texts = Mapping[str, Sequence[tuple[str, float]]]  # field -> texts, each with t
 
 def _weighed(writer: _Writer, texts: Texts, places: Sequence[int]) -> dict[int, dict[str, float]]:
     return {FIELD_NAMES.index(name): writer.weigh(name, given, places) for name, given in texts.items()}
+
+
+def _say(weighed: dict[int, dict[str, float]], column: int, said: Mapping[str, float]) -> None:
+    """Let sayings count in a field: a word that stands there anyway keeps the greater weight."""
+    weights = weighed.setdefault(column, {})
+    weighed[column] = weights | {term: max(weight, weights.get(term, 0.0)) for term, weight in said.items()}
 
 
 def shared_texts(endpoint: Endpoint) -> Texts:
@@ -270,7 +299,9 @@ def _parameters(schema: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str
                     yield from _parameters(items, depth + 1)
 
 
-def _document(endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple[str, ...]) -> ToolDoc:
+def _document(
+    endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple[str, ...], said: tuple[Saying, ...]
+) -> ToolDoc:
     fragment = names.fragments[tool.name]
     annotated = tool.annotations.get("title")
     title = tool.title or (annotated if isinstance(annotated, str) else "")
@@ -278,6 +309,7 @@ def _document(endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple
     named = tuple(_name_words(fragment, f"{title} {tool.description}"))
     own = [fragment, title, tool.description, list(hints), tool.input_schema]
     shared = [endpoint.description, list(endpoint.tags), list(endpoint.use_when)]
+    spoken = [[saying.text, saying.share, sorted(saying.names)] for saying in said]
     known = [names.public(tool.name), tool.name, traits.category, traits.risk, traits.effect]
     return ToolDoc(
         endpoint=endpoint,
@@ -287,8 +319,9 @@ def _document(endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple
         public=names.public(tool.name),
         title=title,
         hints=hints,
+        sayings=said,
         traits=traits,
-        digest=_digest([own, shared, known]),
+        digest=_digest([own, shared, known, spoken]),
         phrase=joined(fragment),
         twin=_digest(own),
         name_words=named,
