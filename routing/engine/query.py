@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from routing.engine import vocabulary as say
 from routing.engine.activity import LABEL, LABELS
@@ -36,7 +38,13 @@ _LITERALS: tuple[tuple[str, str], ...] = (
     ),
     ("number", r"(?<![\w])[-+]?[0-9]+(?:[.,:/][0-9]+)*%?(?![\w])"),
 )
-_LITERAL = re.compile("|".join(f"(?P<k{place}>{pattern})" for place, (_, pattern) in enumerate(_LITERALS)), re.DOTALL)
+# Without one of these a text holds no value.
+_HINT_OF_VALUE = re.compile(r"[`/\\@#(<{0-9]|\.\S|[0-9a-fA-F]{8}-|[0-9a-f]{12}")
+# In plain prose no value begins: stepped over in one go, since ten patterns would be tried at every letter of it.
+_PROSE = r"(?P<prose>(?<!\S)(?:[^\W\d_]{1,11}[.,;:!?]?\s+)++)"
+_LITERAL = re.compile(
+    "|".join([_PROSE, *(f"(?P<k{place}>{pattern})" for place, (_, pattern) in enumerate(_LITERALS))]), re.DOTALL
+)
 # The word that a value counts as, and how much: a value says what is at hand, not what to do with it.
 _KINDS = {"url": 0.4, "email": 0.3, "path": 0.4, "file": 0.4, "code": 0.2, "selector": 0.0, "id": 0.0, "number": 0.0}
 _EXTENSION_WEIGHT = 0.3
@@ -49,6 +57,9 @@ _DETERMINERS = frozenset(
 )
 
 _NEGATORS = frozenset(phrase[0] for phrase in (*say.PROHIBITIONS, *say.FAULTS, *say.AFFIRMED))
+_TALK = say.SMALL_TALK | say.GO_AHEAD | say.PRAISE
+_APPROVAL = say.PRAISE | say.GO_AHEAD
+_PLEASANTRIES = say.SMALL_TALK - say.PRAISE
 
 HEAD = 1.25
 QUOTED = 0.5
@@ -59,8 +70,7 @@ PARTICLE = 0.15
 CHARACTER_PAIR = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryTerm:
+class QueryTerm(NamedTuple):
     """One term of a request. `text` is how it was written; `weight` how much it may count."""
 
     term: str
@@ -77,7 +87,7 @@ class QueryTerm:
         return self.weight > 0 and self.kind in ("word", "literal")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     terms: tuple[QueryTerm, ...]
     phrase: str  # all its content words in a row
@@ -85,11 +95,11 @@ class Request:
     fault: bool = False  # asks why something is so
     language: str = "english"
 
-    @property
+    @cached_property
     def content(self) -> tuple[QueryTerm, ...]:
         return tuple(term for term in self.terms if term.counts)
 
-    @property
+    @cached_property
     def negated(self) -> frozenset[str]:
         return frozenset(term.term for term in self.terms if term.kind == "negated")
 
@@ -133,8 +143,12 @@ def read_request(query: str) -> Request:
 def _mask(text: str) -> tuple[str, list[QueryTerm]]:
     """The text with every value blanked out, and a term for the kind of each."""
     found: list[QueryTerm] = []
+    if _HINT_OF_VALUE.search(text) is None:
+        return text, found
 
     def blank(match: re.Match[str]) -> str:
+        if match.lastgroup == "prose":
+            return match.group()
         kind = _LITERALS[int((match.lastgroup or "k0")[1:])][0] if match.lastgroup != "ext" else "file"
         found.append(QueryTerm(term=kind, text=match.group()[:80], kind="literal", weight=_KINDS[kind]))
         if extension := match.group("ext"):
@@ -149,21 +163,24 @@ def _mask(text: str) -> tuple[str, list[QueryTerm]]:
 
 
 def _spoken(text: str) -> list[_Spoken]:
-    labels = [(match.start(1), match.end(1), match.end(), match.group(1).lower()) for match in LABEL.finditer(text)]
+    labelled = LABEL.finditer(text) if ":" in text else ()
+    labels = [(match.start(1), match.end(1), match.group(1).lower()) for match in labelled]
     # A quotation inside a request is a value; one that is nearly all of it is the request.
     quotes = [match.span() for match in _QUOTED.finditer(text) if len(match.group()) < len(text.strip()) / 2]
     strongest = max((LABELS[label] for *_, label in labels), default=1.0)
     found: list[_Spoken] = []
     end = 0
     for word in words(text):
-        between = text[end : word.start]
-        one = _Spoken(word, breaks=bool(_BREAK.search(between)), opens=not found or bool(_SENTENCE_END.search(between)))
-        part = next((entry for entry in reversed(labels) if entry[0] <= word.start), None)
+        one = _Spoken(word, opens=not found)
+        if (between := text[end : word.start]) != " ":
+            one.breaks = bool(_BREAK.search(between))
+            one.opens = one.opens or bool(_SENTENCE_END.search(between))
+        part = next((entry for entry in reversed(labels) if entry[0] <= word.start), None) if labels else None
         if part is not None:
-            one.factor = LABELS[part[3]] / strongest
+            one.factor = LABELS[part[2]] / strongest
             one.kind = "label" if word.start < part[1] else "word"
             one.opens = one.opens or bool(found) and found[-1].kind == "label"
-        if any(start < word.start < stop for start, stop in quotes):
+        if quotes and any(start < word.start < stop for start, stop in quotes):
             one.factor *= QUOTED
         one.proper = not one.opens and text[word.start].isupper()
         one.follows = found[-1].word.text if found and not one.breaks else ""
@@ -183,7 +200,7 @@ def _phrasal(spoken: Sequence[_Spoken]) -> list[_Spoken]:
         if meaning is None:
             found.append(one)
         else:
-            found[-1].word = replace(found[-1].word, text=meaning, parts=(meaning,), end=one.word.end)
+            found[-1].word = found[-1].word._replace(text=meaning, parts=(meaning,), end=one.word.end)
     return found
 
 
@@ -242,9 +259,10 @@ def _weaken(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> Non
 def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
     """Participles that tell of something done: "the fetched page", "the page that I fetched"."""
     for place, one in enumerate(spoken[1:], 1):
-        text, before = one.word.text, spoken[place - 1].word.text
+        text = one.word.text
         if not text.endswith("ed") or text in say.BASE_FORMS_IN_ED or one.breaks:
             continue
+        before = spoken[place - 1].word.text
         following = spoken[place + 1] if place + 1 < len(spoken) else None
         of_a_noun = following is not None and following.word.text not in stops and not following.breaks
         if before in _DETERMINERS and of_a_noun or before in say.TELLERS:
@@ -270,26 +288,28 @@ def _mark_heads(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
 def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[QueryTerm]:
     text = one.word.text
     if one.kind == "label":
-        yield QueryTerm(term=stem(text), text=text, kind="label", weight=0.0)
+        yield QueryTerm(stem(text), text, "label", 0.0)
         return
     if text in stops or text in say.SMALL_TALK:
-        yield QueryTerm(term=stem(text), text=text, kind="stop", weight=0.0)
+        yield QueryTerm(stem(text), text, "stop", 0.0)
         return
-    for place, part in enumerate(_meaningful(one.word)):
-        weight = 0.0 if one.kind == "negated" else factor * one.factor * _weight(part)
+    factor *= one.factor
+    follows = one.follows
+    head = one.head
+    for part in _meaningful(text, one.word.parts):
+        weight = 0.0 if one.kind == "negated" else factor * _weight(part)
         if one.head:
             weight *= HEAD
-        yield QueryTerm(
-            term=stem(part), text=part, kind=one.kind, weight=weight, meant=min(factor * one.factor, 1.0), head=one.head and place == 0, proper=one.proper,
-            follows=one.follows if place == 0 else "",
-        )  # fmt: skip
+        yield QueryTerm(stem(part), part, one.kind, weight, min(factor, 1.0), head, one.proper, follows)
+        head, follows = False, ""  # they are the first part's
 
 
-def _meaningful(word: Word) -> list[str]:
+@lru_cache(maxsize=1 << 14)
+def _meaningful(text: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     """The parts of a word that can name something. Letters with digits stay one ("base64", "mp3")."""
-    if len(word.parts) > 1 and any(part.isdecimal() for part in word.parts):
-        return [word.text]
-    return [part for part in word.parts if len(part) > 1 and not part.isdecimal() or is_unspaced(part)]
+    if len(parts) > 1 and any(part.isdecimal() for part in parts):
+        return (text,)
+    return tuple(part for part in parts if len(part) > 1 and not part.isdecimal() or is_unspaced(part))
 
 
 def _weight(part: str) -> float:
@@ -306,7 +326,7 @@ def _once(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
         if known is None:
             found[term.term] = term
         elif term.counts and term.weight > known.weight:
-            found[term.term] = replace(term, head=term.head or known.head)
+            found[term.term] = term._replace(head=term.head or known.head)
         elif term.kind == "negated" and not known.counts:
             found[term.term] = term
     return list(found.values())
@@ -315,20 +335,21 @@ def _once(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
 def _is_small_talk(spoken: Sequence[_Spoken], content: Sequence[QueryTerm], stops: frozenset[str]) -> bool:
     """Greetings, thanks, praise, opinions and bare go-aheads: talk, with nothing asked for."""
     texts = [one.word.text for one in spoken]
-    talk = say.SMALL_TALK | say.GO_AHEAD | say.PRAISE
     if not texts:
         return False
-    if all(text in talk or text in stops for text in texts):
-        return any(text in talk for text in texts)
-    if say.REQUEST_MARKERS & set(texts) or any(term.kind == "literal" for term in content):
+    if all(text in _TALK or text in stops for text in texts):
+        return any(text in _TALK for text in texts)
+    if not say.REQUEST_MARKERS.isdisjoint(texts) or any(term.kind == "literal" for term in content):
         return False
     return _is_praise(texts, content, stops) or _is_verdict(texts, content) or _is_opinion(texts)
 
 
 def _is_praise(texts: Sequence[str], content: Sequence[QueryTerm], stops: frozenset[str]) -> bool:
-    opening = next((text for text in texts if text not in stops and text not in say.SMALL_TALK - say.PRAISE), "")
-    others = [term for term in content if term.text not in say.PRAISE | say.GO_AHEAD]
-    if opening not in say.PRAISE or len(others) > 1:
+    opening = next((text for text in texts if text not in stops and text not in _PLEASANTRIES), "")
+    if opening not in say.PRAISE:
+        return False
+    others = [term for term in content if term.text not in _APPROVAL]
+    if len(others) > 1:
         return False
     # "good restaurants" is a terse request; praise names what was just said, or comes with thanks.
     return any(term.text in say.DISCOURSE for term in others) or bool(say.SMALL_TALK & set(texts))
@@ -336,9 +357,10 @@ def _is_praise(texts: Sequence[str], content: Sequence[QueryTerm], stops: frozen
 
 def _is_verdict(texts: Sequence[str], content: Sequence[QueryTerm]) -> bool:
     """ "The plan looks good": a sentence that ends by approving."""
-    others = [term for term in content if term.text not in say.PRAISE | say.GO_AHEAD | say.SMALL_TALK]
-    approved = len(texts) > 2 and texts[-1] in say.PRAISE | say.SMALL_TALK | say.GO_AHEAD
-    return approved and len(others) <= 2 and bool(say.BEING & set(texts[:-1]))
+    if len(texts) <= 2 or texts[-1] not in _TALK:
+        return False
+    others = [term for term in content if term.text not in _TALK]
+    return len(others) <= 2 and not say.BEING.isdisjoint(texts[:-1])
 
 
 def _is_opinion(texts: Sequence[str]) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.spanish_stemmer import SpanishStemmer
@@ -35,8 +35,7 @@ _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _KANA_ONLY = re.compile("[\u3040-\u309f]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One written word: its folded parts, and where it stood."""
 
     text: str  # as written, folded but not split
@@ -55,9 +54,16 @@ def fold(text: str) -> str:
 def words(folded: str) -> Iterator[Word]:
     """The words of an already folded text, in order."""
     for run in _RUN.finditer(folded):
-        parts = tuple(_parts(run.group()))
+        written = run.group()
+        text, parts = _parted(written) if len(written) <= LONGEST_WORD else _parted.__wrapped__(written)
         if parts:
-            yield Word(run.group().casefold(), parts, run.start(), run.end())
+            yield Word(text, parts, run.start(), run.end())
+
+
+@lru_cache(maxsize=1 << 15)
+def _parted(run: str) -> tuple[str, tuple[str, ...]]:
+    """A run as it is compared, and its parts: a remembered pure function, since people repeat their words."""
+    return run.casefold(), tuple(_parts(run))
 
 
 def _parts(run: str) -> Iterator[str]:

@@ -144,19 +144,26 @@ JOINS_NEGATION = frozenset("or nor and o ni oder ou".split())
 
 
 _WITH_ENGLISH = {name: ENGLISH | stops for name, stops in OTHERS.items()}
+_SPOKEN_IN = {
+    word: tuple(name for name, stops in OTHERS.items() if word in stops) for word in frozenset().union(*OTHERS.values())
+}
 
 
 def language_of(texts: Sequence[str]) -> str:
     """English, or the one other language whose function words speak louder."""
+    hits: dict[str, int] = {}
+    for text in texts:
+        for name in _SPOKEN_IN.get(text, ()):
+            hits[name] = hits.get(name, 0) + 1
+    most = max(hits.values(), default=0)
+    if most == 0 or most == 1 and len(texts) > 3:
+        return "english"
     english = sum(text in ENGLISH for text in texts)
-    hits, _, name = max(
-        # Of two that share a function word, the one whose other words are known.
-        (sum(text in stops for text in texts), sum(text in written(name) for text in texts), name)
-        for name, stops in OTHERS.items()
-    )
-    if hits >= 2 and hits > english or hits == 1 and english == 0 and len(texts) <= 3:
-        return name
-    return "english"
+    if english and most <= english:
+        return "english"
+    # Of two that share a function word, the one whose other words are known.
+    loudest = [name for name, count in hits.items() if count == most]
+    return max(loudest, key=lambda name: (sum(text in written(name) for text in texts), name))
 
 
 def function_words(language: str) -> frozenset[str]:
