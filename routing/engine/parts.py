@@ -308,9 +308,9 @@ def _document(
     traits = describe_traits(tool)
     named = tuple(_name_words(fragment, f"{title} {tool.description}"))
     own = [fragment, title, tool.description, list(hints), tool.input_schema]
-    shared = [endpoint.description, list(endpoint.tags), list(endpoint.use_when)]
+    shared = [endpoint.title, endpoint.description, list(endpoint.tags), list(endpoint.use_when)]
     spoken = [[saying.text, saying.share, sorted(saying.names)] for saying in said]
-    known = [names.public(tool.name), tool.name, traits.category, traits.risk, traits.effect]
+    known = [names.public(tool.name), tool.name, traits.category, traits.risk, traits.effect, dict(traits.provenance)]
     return ToolDoc(
         endpoint=endpoint,
         tool=tool,
