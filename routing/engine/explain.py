@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from routing.engine.counterfactual import Brought
 from routing.engine.parts import ToolDoc, own_texts, shared_texts
 from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH, Thresholds, Verdict, shares
 from routing.engine.scoring import DIGITS, Candidate, Contribution, Lineup, Ranking
@@ -14,25 +15,39 @@ MOST_FLIPS = 5
 SAID_IN = ("tags", "tool_use_when")  # the fields in which sayings of capabilities count
 
 
-def explanation(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, *, most: int) -> dict[str, Any]:
-    """The contributions and adjustments of a candidate add up to its score, whatever the status."""
+def explanation(
+    lineup: Lineup, verdict: Verdict, thresholds: Thresholds, *, most: int, brought: Brought | None = None
+) -> dict[str, Any]:
+    """The contributions and adjustments of a candidate add up to its score, whatever the status.
+
+    `brought` is what a hint brings the first of the present candidates; its contributions name that hint, and without it
+    the score is lower by just their sum.
+    """
     ranking = lineup.present
     chances = dict(zip((one.place for one in ranking.candidates), shares(ranking, verdict), strict=True))
+    first = ranking.candidates[0] if ranking.candidates else None
     return {
         "terms": [
             {"term": one.term, "text": one.text, "kind": one.kind, "weight": round(one.weight, DIGITS)}
             for one in ranking.request.terms
         ],
         "candidates": [
-            _candidate(source, one, chances[one.place] if had else 0.0, available=had)
+            {
+                "namespaced": one.doc.public,
+                "score": one.score,
+                "probability": round(chances[one.place] if had else 0.0, DIGITS),
+                "available": had,
+                **(_parted(brought) if brought and had and one is first else _parts(source, one, one.score)),
+            }
             for one, source, had in lineup.entries(most)
         ],
         "thresholds": thresholds.told(),
-        "flips": list(_flips(lineup, verdict, thresholds))[:MOST_FLIPS],
+        "flips": list(_flips(lineup, verdict, thresholds, brought))[:MOST_FLIPS],
     }
 
 
-def _candidate(ranking: Ranking, candidate: Candidate, chance: float, *, available: bool) -> dict[str, Any]:
+def _parts(ranking: Ranking, candidate: Candidate, score: float) -> dict[str, list[dict[str, Any]]]:
+    """What each word won in each field, and what changed the sum."""
     parts, changes = ranking.contributions(candidate)
     written = {field: _written(candidate.doc, field) for field in {one.field for one in parts if one.match == "stem"}}
     told = [
@@ -45,19 +60,37 @@ def _candidate(ranking: Ranking, candidate: Candidate, chance: float, *, availab
         for one in parts
     ]
     changed = [{"code": one.code, "score": round(one.score, DIGITS)} for one in changes]
-    # Every part is rounded for reading; what rounding took goes to the largest part, so that the sum stays true.
-    numbers: list[dict[str, Any]] = [*told, *changed]
+    _add_up([*told, *changed], score)
+    return {"contributions": told, "adjustments": changed}
+
+
+def _parted(brought: Brought) -> dict[str, list[dict[str, Any]]]:
+    """The parts of a score without the hint, and beside them what its words bring with it."""
+    told = (
+        _parts(brought.ranking, brought.rest, brought.rest.score)
+        if brought.rest
+        else {"contributions": [], "adjustments": []}
+    )
+    factor = brought.score / sum(one.score for one in brought.shares)
+    by_hint = [
+        {
+            "term": one.term,
+            "field": one.field,
+            "match": "exact" if one.match == "stem" and one.text in _words([brought.hint.text]) else one.match,
+            "score": round(one.score * factor, DIGITS),
+            "hint": brought.hint.text,
+        }
+        for one in brought.shares
+    ]
+    _add_up(by_hint, brought.score)
+    return {**told, "contributions": [*by_hint, *told["contributions"]]}
+
+
+def _add_up(numbers: Sequence[dict[str, Any]], total: float) -> None:
+    """Every part is rounded for reading; what rounding took goes to the largest part, so that the sum stays true."""
     if numbers:
         largest = max(numbers, key=lambda one: abs(one["score"]))
-        largest["score"] = round(largest["score"] + candidate.score - sum(one["score"] for one in numbers), DIGITS)
-    return {
-        "namespaced": candidate.doc.public,
-        "score": candidate.score,
-        "probability": round(chance, DIGITS),
-        "available": available,
-        "contributions": told,
-        "adjustments": changed,
-    }
+        largest["score"] = round(largest["score"] + total - sum(one["score"] for one in numbers), DIGITS)
 
 
 def _match(one: Contribution, written: dict[str, str]) -> str:
@@ -70,10 +103,14 @@ def _match(one: Contribution, written: dict[str, str]) -> str:
 def _written(doc: ToolDoc, field: str) -> dict[str, str]:
     """The words of one field as they are written there, with their stems."""
     texts = {**own_texts(doc), **shared_texts(doc.endpoint)}[field]
-    return {word: term for text, _ in texts for word, term in terms(text)}
+    return _words(text for text, _ in texts)
 
 
-def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds) -> Iterator[str]:
+def _words(texts: Iterable[str]) -> dict[str, str]:
+    return {word: term for text in texts for word, term in terms(text)}
+
+
+def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, brought: Brought | None) -> Iterator[str]:
     """What would have led to another answer, in whole sentences."""
     if (missed := lineup.absent_best) is not None:
         yield f"{missed.doc.public} would come first if it were available."
@@ -88,6 +125,8 @@ def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds) -> Iterator
         yield f"With confident_at at {verdict.probability:.2f} or below, {name} would be confident; it is {thresholds.bar(first.doc.traits.effect):.2f}."
     if verdict.status == CONFIDENT:
         yield f"With confident_at above {verdict.probability:.2f}, {name} would no longer be confident."
+    if brought and (leader := next(iter(brought.ranking.candidates), None)) is not None and leader.doc.public != name:
+        yield f"Without the hint “{brought.hint.text}”, {leader.doc.public} would come first."
     yield from _without_a_word(ranking)
     if len(ranking.candidates) > 1:
         yield f"{ranking.candidates[1].doc.public} comes second, {first.score - ranking.candidates[1].score:.2f} behind; a hint in the words of this request would bring it forward."

@@ -12,13 +12,14 @@ from typing import Any
 
 from routing.engine import summary
 from routing.engine.catalog import Catalog
+from routing.engine.counterfactual import brought_by_hint
 from routing.engine.explain import explanation
 from routing.engine.meaning import LEXICAL, WordVectors, vectors_of
 from routing.engine.parts import ToolDoc
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.query import Request, read_request
 from routing.engine.scope import View
-from routing.engine.scoring import Candidate, Lineup, Ranking, rank_view
+from routing.engine.scoring import CONSIDERED, Candidate, Lineup, Ranking, rank_view
 
 CONTRACT_VERSION = 1
 MAX_QUERY_BYTES = 2048
@@ -107,7 +108,24 @@ def resolve_detailed(
     verdict = judge(lineup, thresholds)
     answer = _answer(catalog.revision(scope), query, lineup.present, verdict, limit)
     if explain:
-        answer["explanation"] = explanation(lineup, verdict, thresholds, most=EXPLAINED_CANDIDATES)
+
+        def ask(other: Catalog) -> Ranking:
+            request = lineup.present.request
+            return rank_view(
+                other.view(scope),
+                request,
+                limit=CONSIDERED,
+                guard=bool(rules["erasing_never_first_on_tie"]),
+                vectors=vectors_of(tier),
+            )
+
+        answer["explanation"] = explanation(
+            lineup,
+            verdict,
+            thresholds,
+            most=EXPLAINED_CANDIDATES,
+            brought=brought_by_hint(catalog, scope, lineup.present, ask),
+        )
     return Resolution(
         answer=answer,
         candidates=tuple(_ranked(lineup, verdict, KEPT_CANDIDATES)),

@@ -50,6 +50,7 @@ class Contribution:
     field: str
     match: str
     score: float
+    known: int | None = None  # the catalog's term that it stands for; None for what is no word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,7 +360,12 @@ class Scorer:
             for name, score in zip(FIELD_NAMES, scores, strict=True):
                 if score:
                     yield Contribution(
-                        term=entry.term.term, text=entry.term.text, field=name, match=every[number].match, score=score
+                        term=entry.term.term,
+                        text=entry.term.text,
+                        field=name,
+                        match=every[number].match,
+                        score=score,
+                        known=every[number].term,
                     )
 
     def fields(self, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
