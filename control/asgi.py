@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from typing import Any
@@ -15,6 +16,7 @@ from django.db import DatabaseError
 django_application = get_asgi_application()
 
 import routing.tasks  # noqa: E402,F401  (tells services how tasks are sent)
+from control.api import express  # noqa: E402
 from control.celery import app as celery_app  # noqa: E402
 from control.hub import hub  # noqa: E402
 from routing.generation import refresh_all, watcher  # noqa: E402
@@ -26,6 +28,8 @@ logger = logging.getLogger(__name__)
 async def application(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
+    elif express.takes(scope):
+        await express.serve(scope, receive, send, otherwise=django_application)
     else:
         await django_application(scope, receive, send)
 
@@ -37,6 +41,9 @@ async def _load() -> None:
     except DatabaseError:
         logger.warning("database away at start; requests are refused until it answers")
     watcher.start()
+    # Catalogs stay for the life of the process: walking them at every full collection would hold up answers.
+    gc.collect()
+    gc.freeze()
 
 
 async def _lifespan(receive: Any, send: Any) -> None:
@@ -48,6 +55,7 @@ async def _lifespan(receive: Any, send: Any) -> None:
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await hub.stop()
+            await express.stop()
             watcher.stop()
             await send({"type": "lifespan.shutdown.complete"})
             return

@@ -21,7 +21,7 @@ from routing.bus import LIVE_CHANNEL
 
 logger = logging.getLogger(__name__)
 Message = dict[str, Any]
-QUEUE_SIZE = 256
+QUEUE_SIZE = 1024  # more than the ledger's writer announces at once
 RETRY_S = 0.5
 
 
@@ -109,9 +109,15 @@ class Hub:
                 while not self._stopping:
                     message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=1)
                     if message is not None:
-                        self._deliver(orjson.loads(message["data"]))
+                        self._deliver_all(message["data"])
         finally:
             await client.aclose()
+
+    def _deliver_all(self, data: bytes) -> None:
+        """The messages of one announcement; most come while nobody listens, and then they need not be read."""
+        if self._subscriptions or self._waiting:
+            for message in orjson.loads(data):
+                self._deliver(message)
 
     def _deliver(self, message: Message) -> None:
         if message["event"] == "decision.finished":

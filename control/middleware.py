@@ -66,13 +66,17 @@ def _around(get_response: GetResponse, before: Callable[..., None], after: Calla
     return handle
 
 
+def id_for(given: str) -> str:
+    """The id of a request whose sender proposes this one."""
+    return given if _REQUEST_ID.fullmatch(given) else str(uuid7())
+
+
 @sync_and_async_middleware
 def request_id(get_response: GetResponse) -> Middleware:
     """Give each request an id (the caller's X-Request-Id when it is harmless) and send it back."""
 
     def before(request: HttpRequest) -> None:
-        given = request.headers.get("X-Request-Id", "")
-        request.request_id = given if _REQUEST_ID.fullmatch(given) else str(uuid7())  # type: ignore[attr-defined]
+        request.request_id = id_for(request.headers.get("X-Request-Id", ""))  # type: ignore[attr-defined]
 
     def after(request: HttpRequest, response: HttpResponseBase) -> None:
         response["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connections
 from django.db.models import F
 
 from routing.models import Generation
@@ -101,6 +101,7 @@ class Watcher:
         while not self._stop.is_set():
             self._look()
             self._stop.wait(settings.SNAPSHOT_POLL_S)
+        connections.close_all()
 
     def _look(self) -> None:
         try:

@@ -35,5 +35,9 @@ def unseal(token: bytes | memoryview) -> Any:
 
 def keyed_digest(purpose: str, text: str) -> str:
     """SHA-256 under the installation's secret (HMAC): equal texts meet, and nobody can guess back. 64 hex digits."""
-    key = hashlib.sha256(f"switchyard:{purpose}:{settings.SECRET_KEY}".encode()).digest()
-    return hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+    return hmac.digest(_digest_key(purpose, settings.SECRET_KEY), text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+@cache
+def _digest_key(purpose: str, secret: str) -> bytes:
+    return hashlib.sha256(f"switchyard:{purpose}:{secret}".encode()).digest()

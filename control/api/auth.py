@@ -37,11 +37,19 @@ def needs(right: str) -> Needs:
 
 def harness_of(request: HttpRequest) -> Harness | None:
     """The harness whose key the request carries; memory is asked, not the database."""
-    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+    return harness_by(request.headers.get("Authorization", ""))
+
+
+def harness_by(authorization: str) -> Harness | None:
+    """The harness whose key this header carries."""
+    scheme, _, key = authorization.partition(" ")
     return find_harness(key.strip()) if scheme.lower() == "bearer" and key.strip() else None
 
 
 def caller(request: Any) -> Caller:
     """The caller as the domain knows it."""
-    harness: Harness = request.auth
+    return caller_of(request.auth)
+
+
+def caller_of(harness: Harness) -> Caller:
     return Caller(workspace_id=harness.workspace_id, scope=harness.scope, harness=harness.name)

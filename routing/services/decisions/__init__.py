@@ -3,7 +3,15 @@
 from routing.services.decisions.advice import Activity, advise
 from routing.services.decisions.caller import Caller
 from routing.services.decisions.queue import enqueue, on_enqueue, request
-from routing.services.decisions.resolve import browse, describe, judge, resolve, resolve_lane
+from routing.services.decisions.resolve import (
+    browse,
+    computes_only,
+    describe,
+    judge,
+    resolve,
+    resolve_lane,
+    resolve_on_loop,
+)
 from routing.services.decisions.route import RouteRequest, request_route
 from routing.services.decisions.running import run
 from routing.services.decisions.sweep import sweep
@@ -14,6 +22,7 @@ __all__ = [
     "RouteRequest",
     "advise",
     "browse",
+    "computes_only",
     "describe",
     "enqueue",
     "judge",
@@ -22,6 +31,7 @@ __all__ = [
     "request_route",
     "resolve",
     "resolve_lane",
+    "resolve_on_loop",
     "run",
     "sweep",
 ]

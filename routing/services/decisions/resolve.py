@@ -11,6 +11,7 @@ from typing import Any
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from routing.bus import Handover
 from routing.choices import DecisionType, EventKind
 from routing.engine import Resolution, describe_tool, resolve_detailed, search_tools
 from routing.errors import NotFound
@@ -38,11 +39,54 @@ def resolve(
     Raises Unavailable when neither keeps it, NotFound when the caller's scope is gone. A query that is too long is
     answered without a decision.
     """
+    answer, event = _decided(
+        caller, query, max_hits=max_hits, explain=explain, tier=tier, session_id=session_id, type_=type_
+    )
+    if event is not None:
+        ledger.record(caller.workspace_id, event)
+    return answer
+
+
+async def resolve_on_loop(
+    handover: Handover,
+    caller: Caller,
+    query: str,
+    *,
+    max_hits: int | None = None,
+    explain: bool = False,
+    tier: str | None = None,
+    session_id: str | None = None,
+) -> Answer:
+    """`resolve` for an event loop, where `computes_only` says so: judged on the spot, waiting for nothing but the bus."""
+    answer, event = _decided(caller, query, max_hits=max_hits, explain=explain, tier=tier, session_id=session_id)
+    if event is not None:
+        await ledger.record_on_loop(handover, caller.workspace_id, event)
+    return answer
+
+
+def computes_only(caller: Caller, tier: str | None) -> bool:
+    """Whether a resolve needs nothing but memory and processor: no worker, and no tier that may ask somebody else."""
+    catalog = caller.live().catalog
+    policy = catalog.policy(catalog.scopes[caller.scope].policy)
+    return policy.lane["resolve"] == "inline" and (tier or policy.resolver["tier"]) != "deep"
+
+
+def _decided(
+    caller: Caller,
+    query: str,
+    *,
+    max_hits: int | None,
+    explain: bool,
+    tier: str | None,
+    session_id: str | None,
+    type_: str = DecisionType.RESOLVE.value,
+) -> tuple[Answer, Mapping[str, Any] | None]:
+    """The answer, and the event with which it must be kept before anyone sees it; none for a query that is too long."""
     began, at = time.perf_counter(), timezone.now()
     live = caller.live()
     resolution = judge(live, caller, query, max_hits=max_hits, explain=explain, tier=tier)
     if "error" in resolution.answer:
-        return resolution.answer
+        return resolution.answer, None
     decision_id = str(uuid7())
     latency_ms = round((time.perf_counter() - began) * 1000, 3)
     facts = Facts(
@@ -56,8 +100,8 @@ def resolve(
         session_id=session_id,
         type=type_,
     )
-    ledger.record(caller.workspace_id, facts.event() | {"decision": facts.decision()})
-    return resolution.answer | {"decision_id": decision_id, "revision": live.revision}
+    answer = resolution.answer | {"decision_id": decision_id, "revision": live.revision}
+    return answer, facts.event() | {"decision": facts.decision()}
 
 
 def judge(

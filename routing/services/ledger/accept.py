@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
@@ -128,14 +130,31 @@ def record(workspace_id: Any, body: Mapping[str, Any]) -> None:
     Raises Unavailable when neither takes it.
     """
     try:
-        if bus.push_event(workspace_id, body):
-            _enqueue_writer(workspace_id)
+        must_call = bus.push_event(workspace_id, body)
     except bus.BusAway:
-        try:
-            with transaction.atomic():
-                keep(workspace_id, body)
-        except DatabaseError:
-            raise Unavailable("The decision could not be recorded, so it is not given.") from None
+        _keep_instead(workspace_id, body)
+    else:
+        if must_call:
+            _enqueue_writer(workspace_id)
+
+
+async def record_on_loop(handover: bus.Handover, workspace_id: Any, body: Mapping[str, Any]) -> None:
+    """`record` for an event loop, with the same promise: when this returns, the bus or the database has the event."""
+    try:
+        must_call = await handover.push(workspace_id, body)
+    except bus.BusAway:
+        await sync_to_async(_keep_instead)(workspace_id, body)
+    else:
+        if must_call:  # the event is kept; nobody need wait until the writer hears of it
+            asyncio.get_running_loop().run_in_executor(None, _enqueue_writer, workspace_id)
+
+
+def _keep_instead(workspace_id: Any, body: Mapping[str, Any]) -> None:
+    try:
+        with transaction.atomic():
+            keep(workspace_id, body)
+    except DatabaseError:
+        raise Unavailable("The decision could not be recorded, so it is not given.") from None
 
 
 def keep(workspace_id: Any, body: Mapping[str, Any]) -> None:

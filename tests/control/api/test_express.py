@@ -1,0 +1,309 @@
+"""The short way of resolve: says what the ordinary way says, and promises what it promises."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from control.api import express
+from control.asgi import application, django_application
+from control.keys import create_key, revoke_key
+from routing import bus, generation
+from routing.errors import Unavailable
+from routing.models import Decision, Event, PendingEvent
+from routing.services import decisions, ledger, registry, revisions
+from tests.routing.conftest import EDITOR
+
+FETCH = {"query": "fetch https://example.com/guide as Markdown"}
+JSON = ("content-type", "application/json")
+ACCEPT = sys.modules["routing.services.ledger.accept"]  # its package has a function of this name
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@dataclass(frozen=True)
+class Heard:
+    status: int
+    headers: dict[str, str]
+    body: Any
+    took_the_short_way: bool
+
+
+async def ask(key: str, body: Any = FETCH, *headers: tuple[str, str], straight: bool = False) -> Heard:
+    """One request as the server hands it over, its body in two parts; `straight` goes past the short way."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    parts = [
+        {"type": "http.request", "body": content[:7], "more_body": True},
+        {"type": "http.request", "body": content[7:], "more_body": False},
+    ]
+    sent: list[Any] = []
+    passed: list[bool] = []
+
+    async def receive() -> Any:
+        return parts.pop(0) if parts else await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def otherwise(*arguments: Any) -> None:
+        passed.append(True)
+        await django_application(*arguments)
+
+    given = [*([("authorization", f"Bearer {key}")] if key else []), *(headers or [JSON])]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": express.PATH,
+        "raw_path": express.PATH.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "http",
+        "http_version": "1.1",
+        "server": ("testserver", 80),
+        "client": ("127.0.0.1", 1),
+        "headers": [(name.encode(), value.encode()) for name, value in [("host", "testserver"), *given]],
+    }
+    assert express.takes(scope)
+    if straight:
+        await otherwise(scope, receive, send)
+    else:
+        await express.serve(scope, receive, send, otherwise=otherwise)
+    return Heard(
+        status=sent[0]["status"],
+        headers={name.decode().lower(): value.decode() for name, value in sent[0]["headers"]},
+        body=json.loads(b"".join(message.get("body", b"") for message in sent[1:])),
+        took_the_short_way=not passed,
+    )
+
+
+def heard(*arguments: Any, **options: Any) -> Heard:
+    async def once() -> Heard:
+        try:
+            return await ask(*arguments, **options)
+        finally:
+            await express.stop()
+
+    return asyncio.run(once())
+
+
+@pytest.fixture
+def key(workspace, settings) -> Any:
+    """A key of a process that keeps what it knows fresh, as a web process does."""
+    _, plain = create_key(workspace, "default", name="a-harness", by=EDITOR)
+    settings.SNAPSHOT_POLL_S = 0.05
+    generation.refresh_all()
+    generation.watcher.start()
+    yield plain
+    generation.watcher.stop()
+
+
+def without_own(answer: Any) -> Any:
+    return {name: value for name, value in answer.items() if name != "decision_id"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        FETCH,
+        {**FETCH, "explain": True, "max_hits": 1, "tier": "lexical", "session_id": "s-1"},
+        {"query": "hello, how are you?"},
+        {"query": "x" * 2049},
+        {"activity": {"goal": "read a guide", "phase": "research", "activity": FETCH["query"]}},
+    ],
+)
+def test_both_ways_say_the_same(key, body):
+    short, ordinary = heard(key, body), heard(key, body, straight=True)
+
+    assert short.took_the_short_way
+    assert (short.status, without_own(short.body)) == (ordinary.status, without_own(ordinary.body))
+    framing = {"content-length", "transfer-encoding", "x-request-id"}
+    assert {name: short.headers[name] for name in short.headers.keys() - framing} == {
+        name: ordinary.headers[name] for name in ordinary.headers.keys() - framing
+    }
+
+
+def test_a_request_keeps_the_id_that_its_sender_gave_when_it_is_harmless(key):
+    assert heard(key, FETCH, JSON, ("x-request-id", "mine-1")).headers["x-request-id"] == "mine-1"
+    assert heard(key, FETCH, JSON, ("x-request-id", "no spaces")).headers["x-request-id"] != "no spaces"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "code"),
+    [
+        (b"{", [JSON], 400, "bad_json"),
+        (b"[]", [JSON], 422, "invalid_request"),
+        (b"", [JSON], 422, "invalid_request"),
+        ({"query": "a", "bogus": 1}, [JSON], 422, "invalid_request"),
+        ({"query": "a", "max_hits": True}, [JSON], 422, "invalid_request"),
+        (FETCH, [("content-type", "text/plain")], 415, "unsupported_media_type"),
+        (b" " * (1024 * 1024 + 1), [JSON], 413, "too_large"),
+        (FETCH, [JSON, ("authorization", "Bearer swy_other")], 401, "unauthenticated"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_told_by_the_ordinary_way(key, body, headers, status, code):
+    answer = heard(key, body, *headers)
+
+    assert not answer.took_the_short_way
+    assert (answer.status, answer.body["error"]["code"]) == (status, code)
+    assert answer.headers["x-request-id"] == answer.body["error"]["request_id"]
+
+
+def test_a_key_that_is_unknown_missing_or_lacks_the_right_is_refused(key, workspace):
+    _, reader = create_key(workspace, "default", name="reader", rights=["read"], by=EDITOR)
+    generation.refresh_all()
+
+    assert [heard(wrong).status for wrong in ("swy_unknown", "", reader)] == [401, 401, 403]
+
+
+def test_a_revoked_key_is_refused_at_the_next_request_after_the_process_has_looked(key, workspace):
+    row, plain = create_key(workspace, "default", name="short-lived", by=EDITOR)
+    generation.refresh_all()
+    assert heard(plain).took_the_short_way
+
+    revoke_key(row)
+    generation.refresh_all()
+    answer = heard(plain)
+
+    assert (answer.status, answer.took_the_short_way) == (401, False)
+    assert heard(key).status == 200
+
+
+def test_the_watcher_of_a_process_refuses_a_revoked_key_within_a_second(key, workspace):
+    revoke_key(workspace.keys.get(name="a-harness"))
+    until = time.monotonic() + 1
+
+    while heard(key).status == 200 and time.monotonic() < until:
+        time.sleep(0.02)
+
+    assert heard(key).status == 401
+
+
+def test_a_scope_that_is_decided_on_a_worker_goes_the_ordinary_way(key, workspace):
+    document = registry.working_document(workspace)
+    document["policies"] = [{"name": "default", "lane": {"resolve": "worker"}}]
+    registry.replace_working_copy(workspace, document, by=EDITOR)
+    revisions.publish(workspace, message="Resolve on a worker", by=EDITOR)
+    generation.refresh_all()
+
+    answer = heard(key, {**FETCH, "wait_ms": 0})
+
+    assert (answer.status, answer.took_the_short_way) == (202, False)
+
+
+def test_a_process_that_keeps_nothing_fresh_asks_the_database(key):
+    generation.watcher.stop()
+
+    answer = heard(key)
+
+    assert (answer.status, answer.took_the_short_way) == (200, False)
+
+
+def test_the_application_takes_the_short_way_for_resolve_alone():
+    resolve = {"type": "http", "method": "POST", "path": "/api/v1/resolve"}
+
+    assert express.takes(resolve)
+    for other in ({"method": "GET"}, {"path": "/api/v1/route"}, {"path": "/api/v1/resolve/"}, {"type": "websocket"}):
+        assert not express.takes({**resolve, **other})
+    assert application is not django_application
+
+
+# --- what is promised -----------------------------------------------------------------------------------------------
+def waiting(workspace) -> list[Any]:
+    return [body for _, body in bus.read_events(workspace.pk, 100)]
+
+
+def test_an_answer_is_given_when_the_bus_has_its_event(key, workspace):
+    answer = heard(key)
+
+    assert [body["decision_id"] for body in waiting(workspace)] == [answer.body["decision_id"]]
+    ledger.write(workspace.pk)
+    row = Decision.objects.get(pk=answer.body["decision_id"])
+    assert (row.harness, row.target, row.state) == ("a-harness", "hitspec__fetch", "finished")
+    assert Event.objects.get(decision_id=answer.body["decision_id"]).kind == "recommendation"
+    assert ledger.verify(workspace).ok
+
+
+def test_every_one_of_many_at_once_is_kept_once(key, workspace):
+    async def many() -> list[Heard]:
+        try:
+            return await asyncio.gather(*(ask(key) for _ in range(40)))
+        finally:
+            await express.stop()
+
+    answers = asyncio.run(many())
+
+    assert {answer.status for answer in answers} == {200}
+    promised = sorted(answer.body["decision_id"] for answer in answers)
+    assert sorted(body["decision_id"] for body in waiting(workspace)) == promised
+    ledger.write(workspace.pk)
+    assert Event.objects.filter(workspace=workspace).count() == 40
+    assert ledger.verify(workspace).ok
+
+
+def test_the_writer_is_called_once_for_what_comes_together(key, workspace, monkeypatch):
+    called: list[str] = []
+    monkeypatch.setattr(ACCEPT, "_send", called.append)
+
+    async def many() -> None:
+        await asyncio.gather(*(ask(key) for _ in range(8)))
+        await express.stop()
+        await asyncio.get_running_loop().shutdown_default_executor()
+
+    asyncio.run(many())
+
+    assert called == [str(workspace.pk)]
+
+
+def test_while_the_bus_is_away_the_database_keeps_the_event(key, workspace, settings):
+    settings.BUS_URL = "unix:///nowhere.sock"
+
+    answer = heard(key)
+
+    assert (answer.status, answer.took_the_short_way) == (200, True)
+    kept = PendingEvent.objects.get(workspace=workspace)
+    assert kept.body["decision_id"] == answer.body["decision_id"]
+
+
+def test_an_answer_that_nothing_keeps_is_not_given(key, workspace, settings, monkeypatch):
+    settings.BUS_URL = "unix:///nowhere.sock"
+
+    def refuse(*_: Any) -> None:
+        raise Unavailable("The decision could not be recorded, so it is not given.")
+
+    monkeypatch.setattr(ACCEPT, "_keep_instead", refuse)
+
+    answer = heard(key)
+
+    assert (answer.status, answer.body["error"]["code"]) == (503, "unavailable")
+    assert not PendingEvent.objects.filter(workspace=workspace).exists()
+
+
+def test_one_who_goes_away_takes_nobody_elses_event_along(workspace):
+    async def handed() -> bool:
+        handover = bus.Handover()
+        gone, stays = (asyncio.ensure_future(handover.push(workspace.pk, {"id": name})) for name in ("gone", "stays"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        taken = await stays
+        await handover.close()
+        return taken
+
+    asyncio.run(handed())
+
+    assert "stays" in [body["id"] for body in waiting(workspace)]
+
+
+def test_a_fault_of_the_short_way_is_logged_without_the_text_of_the_request(key, monkeypatch, caplog):
+    async def fail(*_: Any, **__: Any) -> None:
+        raise ValueError(FETCH["query"])
+
+    monkeypatch.setattr(decisions, "resolve_on_loop", fail)
+
+    assert heard(key).status == 200
+    assert "ValueError" in caplog.text
+    assert FETCH["query"] not in caplog.text
