@@ -142,8 +142,8 @@ def product(directory: Path, options: Sequence[str]) -> Iterator[tuple[int, str,
 
 
 @contextlib.contextmanager
-def bare(count: int) -> Iterator[int]:
-    """The bare route under the product's server program, options and number of processes; yields its port."""
+def bare(count: int) -> Iterator[tuple[int, list[int]]]:
+    """The bare route under the product's server program, options and number of processes; yields its port and processes."""
     with socket.socket() as listener, contextlib.ExitStack() as stack:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as `up` has it; connections inherit it
         listener.bind(("127.0.0.1", 0))
@@ -154,11 +154,12 @@ def bare(count: int) -> Iterator[int]:
         ]
         command = [sys.executable, "-m", *words, "--fd", str(listener.fileno())]
         environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-        for _ in range(count):
-            process = stack.enter_context(_running(command, environment, CHECKOUT, listener.fileno()))
+        started = [
+            stack.enter_context(_running(command, environment, CHECKOUT, listener.fileno())) for _ in range(count)
+        ]
         port = listener.getsockname()[1]
-        _wait(process, lambda: _answers(port, "/api/v1/openapi.json"))
-        yield port
+        _wait(started[-1], lambda: _answers(port, "/api/v1/openapi.json"))
+        yield port, [process.pid for process in started]
 
 
 @contextlib.contextmanager
@@ -199,21 +200,26 @@ def _answers(port: int, path: str) -> bool:
         return False
 
 
-def processor_seconds(supervisor: int) -> dict[str, float]:
-    """Processor time that each process under the supervisor has used so far."""
+def children(supervisor: int) -> list[int]:
+    place = Path(f"/proc/{supervisor}/task/{supervisor}/children")
+    return [int(pid) for pid in place.read_text().split()] if place.exists() else []
+
+
+def processor_ms(pids: Sequence[int]) -> dict[str, float]:
+    """Processor time that these processes have used so far, by name; Linux only, elsewhere nothing."""
     ticks = os.sysconf("SC_CLK_TCK")
-    children = Path(f"/proc/{supervisor}/task/{supervisor}/children")
     used: dict[str, float] = {}
-    for pid in children.read_text().split() if children.exists() else ():
+    for pid in pids:
         with contextlib.suppress(OSError):
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
             name = next((name for mark, name in _MARKS.items() if mark in words), "other")
-            used[name] = used.get(name, 0) + (int(fields[11]) + int(fields[12])) / ticks
+            used[name] = used.get(name, 0) + (int(fields[11]) + int(fields[12])) * 1000 / ticks
     return used
 
 
 _MARKS = {
+    "bare_route": "bare",
     "uvicorn": "web",
     "-Q ledger": "ledger",
     "-Q decide": "decide",
@@ -230,19 +236,22 @@ def measure(counts: Sequence[int], seconds: float, rounds: int, directory: Path)
     queries = list(read_questions()["default"].resolve)
     bodies = [json.dumps({"query": query}).encode() for query in queries]
     found: dict[str, Any] = {"rounds": []}
-    with product(directory, ["--demo"]) as (port, key, supervisor), bare(web_processes) as bare_port:
+    with product(directory, ["--demo"]) as (port, key, supervisor), bare(web_processes) as (bare_port, bare_pids):
         questions = [request_bytes("/api/v1/resolve", port, key, body) for body in bodies]
         constant = [request_bytes("/api/v1/constant", bare_port, "", body) for body in bodies]
         asyncio.run(load(port, questions, 4, 2))
         asyncio.run(load(bare_port, constant, 4, 1))
         for number in range(rounds):
             for clients in counts:
-                before = processor_seconds(supervisor.pid)
+                before = processor_ms([*children(supervisor.pid), *bare_pids])
                 ours = asyncio.run(load(port, questions, clients, seconds))
                 _drain()
-                after = processor_seconds(supervisor.pid)
                 theirs = asyncio.run(load(bare_port, constant, clients, seconds))
-                spent = {name: (after[name] - before.get(name, 0)) * 1000 / ours["answers"] for name in after}
+                after = processor_ms([*children(supervisor.pid), *bare_pids])
+                spent = {
+                    name: (after[name] - before.get(name, 0)) / (theirs if name == "bare" else ours)["answers"]
+                    for name in after
+                }
                 found["rounds"].append(
                     {"round": number + 1, "clients": clients, "resolve": ours, "bare": theirs, "processor_ms": spent}
                 )

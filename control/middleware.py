@@ -17,7 +17,7 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.decorators import sync_and_async_middleware
 from django_htmx.middleware import HtmxMiddleware
-from uuid_utils.compat import uuid7
+from uuid_utils import uuid7
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from control.api.errors import problem

@@ -35,9 +35,11 @@ def unseal(token: bytes | memoryview) -> Any:
 
 def keyed_digest(purpose: str, text: str) -> str:
     """SHA-256 under the installation's secret (HMAC): equal texts meet, and nobody can guess back. 64 hex digits."""
-    return hmac.digest(_digest_key(purpose, settings.SECRET_KEY), text.encode("utf-8", "surrogatepass"), "sha256").hex()
+    digest = _keyed(purpose, settings.SECRET_KEY).copy()
+    digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 @cache
-def _digest_key(purpose: str, secret: str) -> bytes:
-    return hashlib.sha256(f"switchyard:{purpose}:{secret}".encode()).digest()
+def _keyed(purpose: str, secret: str) -> hmac.HMAC:
+    return hmac.new(hashlib.sha256(f"switchyard:{purpose}:{secret}".encode()).digest(), digestmod=hashlib.sha256)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from ninja import Schema
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, ModelWrapValidatorHandler, ValidationInfo, model_validator
 
 
 class In(Schema):
     """What comes in: unknown keys are refused, and a word is no number."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _run_root_validator(cls, values: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """In place of the library's, which reads everything twice so that database rows would do as well as JSON."""
+        return handler(values)
 
 
 def bytes_between(low: int, high: int) -> AfterValidator:

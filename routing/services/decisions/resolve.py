@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
-from uuid_utils.compat import uuid7
+from uuid_utils import uuid7
 
 from routing.bus import Handover
 from routing.choices import DecisionType, EventKind
