@@ -107,7 +107,7 @@ class Asked:
         return known
 
     def _compile(self, tools: list[dict[str, Any]], tier: str) -> None:
-        self.tier = tier
+        self.tier, self.tools = tier, tools  # kept, so that no other list takes their place in memory
         self.identities = {(tool["server"].lower(), tool["name"]): identity(tool) for tool in tools}
         endpoints: dict[str, dict[str, Any]] = {}
         for tool in tools:
