@@ -114,6 +114,7 @@ CELERY_TASK_DEFAULT_QUEUE = "decide"
 CELERY_TASK_ROUTES = {
     "routing.tasks.write_ledger": {"queue": "ledger"},
     "routing.tasks.sweep": {"queue": "ledger"},
+    "routing.tasks.recalibrate": {"queue": "ledger"},
     "routing.tasks.run_search": {"queue": "search"},
 }
 CELERY_TASK_ACKS_LATE = True
@@ -132,6 +133,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "routing.tasks.sweep", "schedule": 1.0, "options": {"queue": "ledger", "expires": 5}},
+    # Costs one read of a short table where no workspace has enough new outcomes.
+    "recalibrate": {
+        "task": "routing.tasks.recalibrate",
+        "schedule": 60.0,
+        "options": {"queue": "ledger", "expires": 50},
+    },
 }
 
 # --- Sign-in --------------------------------------------------------------------------------------------------------

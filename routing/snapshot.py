@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import DatabaseError
 
 from routing.engine import Catalog, load_registry, rank
+from routing.engine.calibration import SHIPPED, Calibration, Correction
+from routing.engine.policy import shipped_fit
 from routing.errors import NotFound
 from routing.generation import Watched
 from routing.manifests import EMPTY, thaw
-from routing.models import Revision, Workspace
+from routing.models import CalibrationRow, Revision, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -34,14 +36,28 @@ Snapshot = Mapping[Any, Live]  # by workspace id
 
 def _load(previous: Snapshot | None) -> Snapshot:
     rows = Workspace.objects.select_related("live_revision").all()
-    found = {row.pk: _live_or_last(row, (previous or {}).get(row.pk)) for row in rows}
+    learnt = _calibrations()
+    found = {row.pk: _live_or_last(row, learnt.get(row.pk, SHIPPED), (previous or {}).get(row.pk)) for row in rows}
     return {key: live for key, live in found.items() if live is not None}
 
 
-def _live_or_last(row: Workspace, last: Live | None) -> Live | None:
+def _calibrations() -> dict[Any, Calibration]:
+    """The newest calibration of each workspace, as far as it corrects the fit that ships now."""
+    rows = CalibrationRow.objects.filter(fit=shipped_fit()).order_by("version")
+    return {
+        row.workspace_id: Calibration(
+            match=Correction(intercept=row.match_intercept, slope=row.match_slope),
+            right=Correction(intercept=row.right_intercept, slope=row.right_slope),
+            version=row.version,
+        )
+        for row in rows
+    }
+
+
+def _live_or_last(row: Workspace, calibration: Calibration, last: Live | None) -> Live | None:
     """A workspace whose revision cannot be compiled goes on with its last one, and holds up no other workspace."""
     try:
-        return _live(row, last)
+        return _live(row, calibration, last)
     except DatabaseError:
         raise
     except Exception:
@@ -49,13 +65,13 @@ def _live_or_last(row: Workspace, last: Live | None) -> Live | None:
         return last
 
 
-def _live(row: Workspace, previous: Live | None) -> Live:
+def _live(row: Workspace, calibration: Calibration, previous: Live | None) -> Live:
     revision: Revision | None = row.live_revision
     digest = revision.digest if revision else ""
     if previous is not None and previous.digest == digest and previous.workspace == row.name:
-        return _renumbered(previous, revision.number if revision else 0)
+        return _renumbered(_recalibrated(previous, calibration), revision.number if revision else 0)
     document = thaw(revision) if revision else EMPTY
-    catalog = compiled(document, previous.catalog if previous else None)
+    catalog = compiled(document, previous.catalog if previous else None).calibrated(calibration)
     return Live(
         workspace_id=row.pk,
         workspace=row.name,
@@ -79,6 +95,12 @@ def compiled(document: Mapping[str, Any], previous: Catalog | None) -> Catalog:
         catalog.revision(scope)
         rank(catalog, "warm the index", scope=scope, limit=1)
     return catalog
+
+
+def _recalibrated(previous: Live, calibration: Calibration) -> Live:
+    if previous.catalog.calibration == calibration:
+        return previous
+    return replace(previous, catalog=previous.catalog.calibrated(calibration))
 
 
 def _renumbered(previous: Live, number: int) -> Live:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from routing.services import decisions, ledger
+from routing.services import calibration, decisions, ledger
 
 LINGER_S = 0.08
 
@@ -29,6 +29,12 @@ def write_ledger(workspace_id: str) -> None:
 def sweep() -> None:
     """Queue again what was lost on the way, give up what is too old, and write what waits."""
     decisions.sweep()
+
+
+@shared_task(ignore_result=True)
+def recalibrate() -> None:
+    """Fit the judge anew for every workspace of which enough outcomes were reported since the last time."""
+    calibration.recalibrate_due()
 
 
 def _wake_writer(workspace_id: str) -> None:

@@ -20,6 +20,7 @@ PRIOR_STRENGTH = 2.0  # how firmly the shipped fit is believed: the inverse vari
 FARTHEST = 3.0  # a correction moves no log odds further than this
 FLATTEST, STEEPEST = 0.25, 4.0
 CLIP = 1e-4  # told probabilities are rounded; nothing is surer than this
+NEAREST = 1e-9  # to 0 or 1 that a correction tells apart
 SUCCESS, FAILURE = "success", "failure"
 
 
@@ -33,7 +34,8 @@ class Correction:
     def __call__(self, probability: float) -> float:
         if self.is_identity or not 0 < probability < 1:
             return probability
-        return 1 / (1 + math.exp(-(self.intercept + self.slope * math.log(probability / (1 - probability)))))
+        near = min(max(probability, NEAREST), 1 - NEAREST)
+        return 1 / (1 + math.exp(-(self.intercept + self.slope * math.log(near / (1 - near)))))
 
     @property
     def is_identity(self) -> bool:
@@ -119,3 +121,9 @@ def _fit(told: Array, labels: Array, strength: float) -> Correction:
             break
     intercept = float(np.clip(found[0], -FARTHEST, FARTHEST))
     return Correction(intercept=round(intercept, 6), slope=round(float(np.clip(found[1], FLATTEST, STEEPEST)), 6))
+
+
+def expected_error(told: Array, labels: Array, *, bins: int = 15) -> float:
+    """Mean distance between what was told and the share that was right, over bins of equal size (ECE)."""
+    parts = [part for part in np.array_split(np.argsort(told, kind="stable"), bins) if len(part)]
+    return float(sum(len(one) / len(told) * abs(told[one].mean() - labels[one].mean()) for one in parts))

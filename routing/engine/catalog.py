@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from copy import copy
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from routing.engine.calibration import SHIPPED, Calibration
 from routing.engine.errors import RegistryError
 from routing.engine.index import Index
 from routing.engine.parts import Part, ToolDoc, compile_endpoint
@@ -37,6 +39,7 @@ class Catalog:
         "_revisions",
         "_rules",
         "_views",
+        "calibration",
         "index",
         "registry",
         "scopes",
@@ -44,6 +47,7 @@ class Catalog:
 
     def __init__(self, registry: Registry, *, offline: Iterable[str] = (), previous: Catalog | None = None) -> None:
         self.registry = registry
+        self.calibration: Calibration = previous.calibration if previous else SHIPPED
         self.scopes: Mapping[str, Scope] = MappingProxyType(
             {DEFAULT: Scope(name=DEFAULT), **{scope.name: scope for scope in registry.scopes}}
         )
@@ -72,6 +76,12 @@ class Catalog:
     def with_offline(self, offline: Iterable[str]) -> Catalog:
         """The same registry while other endpoints are away."""
         return Catalog(self.registry, offline=_known_offline(self.registry, offline), previous=self)
+
+    def calibrated(self, calibration: Calibration) -> Catalog:
+        """The same catalog, of which the judge's probabilities are corrected so."""
+        made = copy(self)
+        made.calibration = calibration
+        return made
 
     def scope(self, name: str) -> Scope:
         return self.scopes[name]

@@ -8,6 +8,7 @@ guards: ties, twins, an erasing tool on one incidental word, a better tool that 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from routing.engine.calibration import SHIPPED, Calibration
 from routing.engine.index import GUARDED, is_guarded
 from routing.engine.parts import ToolDoc
 from routing.engine.query import QueryTerm
@@ -41,6 +43,12 @@ class Heads:
 
     match: Weights
     right: Weights
+
+
+@cache
+def shipped_fit() -> str:
+    """Tells one shipped fit from another: what was learnt about one says nothing of the next."""
+    return hashlib.sha256(files("routing.engine").joinpath("data", "judge.json").read_bytes()).hexdigest()[:16]
 
 
 @cache
@@ -90,11 +98,11 @@ class Verdict:
         return self.status == AMBIGUOUS
 
 
-def judge(lineup: Lineup, thresholds: Thresholds) -> Verdict:
-    """Status, confidence and reasons for a ranking. Thresholds meet the unrounded probabilities."""
+def judge(lineup: Lineup, thresholds: Thresholds, calibration: Calibration = SHIPPED) -> Verdict:
+    """Status, confidence and reasons for a ranking. Thresholds meet the unrounded probabilities, corrected by `calibration`."""
     ranking = lineup.present
-    missing = _missing(lineup, thresholds)
-    match, right = probabilities(ranking)
+    missing = _missing(lineup, thresholds, calibration)
+    match, right = calibration(*probabilities(ranking))
     if ranking.request.small_talk:  # what it happens to touch is listed by `explain`, and counts for next to nothing
         return _none(("not_a_request",), 0.02 * right, 0.02 * match)
     if not ranking.request.content:
@@ -161,11 +169,12 @@ def matched_fraction(ranking: Ranking) -> float:
     return len(ranking.candidates[0].matched) / max(ranking.total, 1)
 
 
-def _missing(lineup: Lineup, thresholds: Thresholds) -> tuple[str, ...]:
+def _missing(lineup: Lineup, thresholds: Thresholds, calibration: Calibration) -> tuple[str, ...]:
     """A tool that is off or away, would have come first, and would have been offered."""
     if lineup.whole is None or lineup.absent_best is None or lineup.present.request.small_talk:
         return ()
-    return ("best_candidate_unavailable",) if probabilities(lineup.whole)[0] >= thresholds.match_at else ()
+    match, _ = calibration(*probabilities(lineup.whole))
+    return ("best_candidate_unavailable",) if match >= thresholds.match_at else ()
 
 
 def probabilities(ranking: Ranking) -> tuple[float, float]:

@@ -18,7 +18,6 @@ from routing.engine.meaning import LEXICAL, WordVectors, vectors_of
 from routing.engine.parts import ToolDoc
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.query import Request, read_request
-from routing.engine.scope import View
 from routing.engine.scoring import CONSIDERED, Candidate, Lineup, Ranking, rank_view
 
 CONTRACT_VERSION = 1
@@ -56,6 +55,9 @@ class Resolution:
     answer: dict[str, Any]
     candidates: tuple[Ranked, ...] = ()
     thresholds: Mapping[str, float] | None = None  # None when nothing was decided
+    shipped: tuple[float, float] | None = (
+        None  # both probabilities before they were corrected; None where they were not
+    )
 
 
 def resolve(
@@ -105,7 +107,7 @@ def resolve_detailed(
         most=EXPLAINED_CANDIDATES if explain else MOST_HITS + 1,
         vectors=vectors_of(tier),
     )
-    verdict = judge(lineup, thresholds)
+    verdict = judge(lineup, thresholds, catalog.calibration)
     answer = _answer(catalog.revision(scope), query, lineup.present, verdict, limit)
     if explain:
 
@@ -126,11 +128,19 @@ def resolve_detailed(
             most=EXPLAINED_CANDIDATES,
             brought=brought_by_hint(catalog, scope, lineup.present, ask),
         )
+        if catalog.calibration.version:
+            answer["explanation"]["calibration"] = catalog.calibration.version
     return Resolution(
         answer=answer,
         candidates=tuple(_ranked(lineup, verdict, KEPT_CANDIDATES)),
         thresholds=thresholds.told(),
+        shipped=_uncorrected(lineup, thresholds) if catalog.calibration.version else None,
     )
+
+
+def _uncorrected(lineup: Lineup, thresholds: Thresholds) -> tuple[float, float]:
+    verdict = judge(lineup, thresholds)
+    return verdict.match_probability, verdict.probability
 
 
 def rank(catalog: Catalog, query: str, *, scope: str = "default", limit: int = 24) -> list[Ranked]:
@@ -138,7 +148,7 @@ def rank(catalog: Catalog, query: str, *, scope: str = "default", limit: int = 2
     rules = catalog.policy(catalog.scope(scope).policy).resolver
     vectors = vectors_of(rules["tier"])
     lineup = Lineup(present=rank_view(catalog.view(scope), read_request(query), limit=limit, vectors=vectors))
-    verdict = judge(lineup, Thresholds.of(rules))
+    verdict = judge(lineup, Thresholds.of(rules), catalog.calibration)
     return _ranked(lineup, verdict, limit)
 
 
@@ -146,13 +156,13 @@ def search_tools(
     catalog: Catalog, query: str, *, scope: str = "default", max_hits: int = DEFAULT_SEARCH_HITS
 ) -> dict[str, Any]:
     """Browse a scope: what matches, best first; a query without content words lists everything by name."""
-    view = catalog.view(scope)
+    catalog.scope(scope)
     if is_too_long(query):
         return too_long()
     limit = _bounded(max_hits, DEFAULT_SEARCH_HITS, MOST_SEARCH_HITS)
     request = read_request(query)
     if request.content:
-        ranking = _found(view, request, limit, catalog.policy(catalog.scope(scope).policy).resolver)
+        ranking = _found(catalog, scope, request, limit)
         count = ranking.count
         shown = [summary.alternative(one.doc, score=one.score, matched=_texts(one)) for one in ranking.candidates]
     else:
@@ -172,10 +182,11 @@ def search_tools(
     }
 
 
-def _found(view: View, request: Request, limit: int, rules: Mapping[str, Any]) -> Ranking:
+def _found(catalog: Catalog, scope: str, request: Request, limit: int) -> Ranking:
     """The ranking that `resolve` would judge; where nothing fits, only what shares a word with the request."""
+    view, rules = catalog.view(scope), catalog.policy(catalog.scope(scope).policy).resolver
     ranking = rank_view(view, request, limit=limit, vectors=vectors_of(rules["tier"]))
-    fits = judge(Lineup(present=ranking), Thresholds.of(rules)).status != NO_MATCH
+    fits = judge(Lineup(present=ranking), Thresholds.of(rules), catalog.calibration).status != NO_MATCH
     return ranking if fits else rank_view(view, request, limit=limit)
 
 

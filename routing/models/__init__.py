@@ -1,6 +1,7 @@
 """What is stored: the registry's working copy, its revisions, decisions and the ledger."""
 
 from routing.models.actor import Actor
+from routing.models.calibrations import CalibrationRow
 from routing.models.decisions import Decision
 from routing.models.ledger import ChainHead, Event, Minute, PendingEvent, Receipt
 from routing.models.registry import (
@@ -16,6 +17,7 @@ from routing.models.workspaces import Workspace
 
 __all__ = [
     "Actor",
+    "CalibrationRow",
     "CapabilityRow",
     "ChainHead",
     "Decision",

@@ -40,6 +40,7 @@ class Decision(models.Model):
     confidence = models.CharField(max_length=32, null=True, blank=True)  # a word for resolve, a number for route
     probability = models.FloatField(null=True, blank=True)
     match_probability = models.FloatField(null=True, blank=True)
+    shipped = JsonTextField(null=True, blank=True)  # [match, right] before the workspace's calibration corrected them
     score_gap = models.FloatField(null=True, blank=True)
     source = models.CharField(max_length=16, null=True, blank=True)
     fallback_reason = models.CharField(max_length=64, null=True, blank=True)

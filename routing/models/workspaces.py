@@ -37,6 +37,7 @@ class Workspace(models.Model):
     )
     # Written with every append and never lowered: a second witness of how long the chain was, beside its head.
     ledger_seq = models.PositiveBigIntegerField(default=0)
+    outcomes_new = models.PositiveIntegerField(default=0)  # reported since the judge was calibrated last
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = WorkspaceQuerySet.as_manager()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from routing.engine.calibration import SHIPPED
 from routing.engine.catalog import Catalog
 from routing.engine.meaning import vectors_of
 from routing.engine.models import FALLBACK, ChoiceDecision, HarnessState, ToolDescriptor
@@ -36,7 +37,8 @@ class LocalProvider:
         else:
             policy = effective("default", ())
             ranking = _rank(_declared(tools), "default", state, len(tools), policy.resolver["tier"])
-        verdict = judge(Lineup(present=ranking), Thresholds.of(policy.resolver))
+        calibration = self._catalog.calibration if self._catalog is not None else SHIPPED
+        verdict = judge(Lineup(present=ranking), Thresholds.of(policy.resolver), calibration)
         named = [
             candidate.doc.public if self._scope is not None else candidate.doc.wire for candidate in ranking.candidates
         ]

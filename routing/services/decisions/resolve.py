@@ -218,6 +218,7 @@ class Facts:
             "confidence": self.answer["confidence"],
             "probability": self.answer["probability"],
             "match_probability": self.answer["match_probability"],
+            "shipped": None if self.resolution.shipped is None else list(self.resolution.shipped),
             "score_gap": self.answer.get("score_gap"),
             "source": "local",
             "latency_ms": self.latency_ms,

@@ -14,9 +14,11 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from routing import bus
+from routing.choices import EventKind
 from routing.events import CHAINED, GENESIS, chain_hash, timestamp
 from routing.models import ChainHead, Decision, Event, PendingEvent, Workspace
 from routing.services.ledger import counters
@@ -52,6 +54,7 @@ def _write_batch(workspace_id: Any, workspace: str) -> tuple[int, int]:
         rows = _append(head, workspace, bodies)
         _decide(workspace_id, bodies)
         counters.count(workspace_id, rows)
+        _count_outcomes(workspace_id, rows)
         PendingEvent.objects.filter(pk__in=[row.pk for row in waiting]).delete()
     _drop(workspace_id, marks)
     _announce(workspace_id, rows)
@@ -140,6 +143,12 @@ def _decide(workspace_id: Any, bodies: Sequence[Body]) -> None:
     for row in made:
         row.finished_at = row.created_at
     Decision.objects.bulk_create(made, batch_size=200, ignore_conflicts=True)
+
+
+def _count_outcomes(workspace_id: Any, rows: Sequence[Event]) -> None:
+    """How many outcomes came since the judge was calibrated last, so that nobody has to search the ledger for them."""
+    if new := sum(row.kind == EventKind.DOMAIN_OUTCOME and row.decision_id is not None for row in rows):
+        Workspace.objects.filter(pk=workspace_id).update(outcomes_new=F("outcomes_new") + new)
 
 
 def _announce(workspace_id: Any, rows: Sequence[Event]) -> None:
