@@ -4,12 +4,14 @@ The tour, in the order of a request:
 
     registry    what a workspace's document says, as values (`validation` reads it, `naming` names its tools)
     catalog     a registry compiled: `load_registry`; `parts` and `index` hold the postings, `scope` what each harness may see
+                (`sayings` are operators' words for capabilities)
     activity    what a harness is doing, put together as one text
     query       that text read into terms: asked for, mentioned, forbidden, or no request at all (`text`, `vocabulary`)
     matching    which words of the catalog a term may stand for (`concepts`, `tongues` and `kindred` hold what is known of words)
     scoring     rank the tools in sight (`evidence` holds the request against them, `meaning` the vectors of words)
-    policy      judge the ranking: confident, ambiguous, no_match
-    recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons)
+    policy      judge the ranking: confident, ambiguous, no_match (`calibration` corrects it by what came of earlier answers)
+    recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons,
+                `counterfactual` what one hint brings)
     router      what a provider chose, judged by the decision table (`models` holds the values, `config` the bounds)
     expectations  what a document expects of itself, asked
 
