@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.engine.index import Index
 from routing.engine.matching import Variant
-from routing.engine.parts import SHARED, SHARED_ACTION
+from routing.engine.parts import SHARED, SHARED_ACTION, Ints
 from routing.engine.query import QueryTerm
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """A term of a request that some tool in sight knows: what it is worth, and what it may stand for."""
 
     term: QueryTerm
@@ -36,27 +36,28 @@ class Asked:
 class Touched:
     """Every posting that the request meets, one entry each."""
 
-    term: Places  # which of the asked terms
-    variant: Places  # which of all variants, counted through
+    terms: Places  # of each variant, counted through: which of the asked terms it belongs to
+    variant: Places
     row: Places  # the posting
-    tool: Places
+    tool: Ints
     won: Array
 
 
 def touch(index: Index, asked: Sequence[Asked]) -> Touched:
     """All postings of all variants; what to do is said by a tool, its endpoint's word counts by half."""
-    variants = [(place, one, asked_) for place, asked_ in enumerate(asked) for one in asked_.variants]
-    terms = np.array([one.term for _, one, _ in variants], np.intp)
-    starts, ends = index.starts[terms], index.starts[terms + 1]
-    row, variant = spread(starts, ends - starts)
-    worth = np.array([one.quality * entry.worth for _, one, entry in variants])
-    if any(entry.term.head for entry in asked):
-        heads = np.array([entry.term.head for _, _, entry in variants], np.bool_)[variant]
-        support = np.where(heads, index.action_support[row], index.support[row])
-    else:
-        support = index.support[row]
+    numbers = np.array([one.term for entry in asked for one in entry.variants], np.intp)
+    starts = index.starts[numbers]
+    lengths = index.starts[numbers + 1] - starts
+    row, variant = spread(starts, lengths)
+    support = index.support[row]
+    ends = np.cumsum([0, *(len(entry.variants) for entry in asked)])
+    for place, entry in enumerate(asked):
+        if entry.term.head:
+            acts = slice(*np.searchsorted(variant, ends[place : place + 2]))
+            support[acts] = index.action_support[row[acts]]
+    worth = np.array([one.quality * entry.worth for entry in asked for one in entry.variants])
     return Touched(
-        term=np.array([place for place, _, _ in variants], np.intp)[variant],
+        terms=np.repeat(np.arange(len(asked)), np.diff(ends)),
         variant=variant,
         row=row,
         tool=index.tools[row],
@@ -87,13 +88,13 @@ def weigh(index: Index, asked: Sequence[Asked], touched: Touched, places: Places
     columns[places] = np.arange(len(places))
     column = columns[touched.tool]
     kept = np.flatnonzero(column >= 0)
-    # The strongest comes last, and what is written last stays; of equals, the nearest variant.
-    kept = kept[::-1]
-    kept = kept[np.argsort(touched.won[kept], kind="stable")]
-    cells = touched.term[kept] * len(places) + column[kept]
+    cells = touched.terms[touched.variant[kept]] * len(places) + column[kept]
     size = len(asked) * len(places)
     won, spots, variant = np.zeros(size), np.full(size, -1, np.intp), np.zeros(size, np.intp)
-    won[cells], spots[cells], variant[cells] = touched.won[kept], touched.row[kept], touched.variant[kept]
+    np.maximum.at(won, cells, touched.won[kept])
+    # Of equals the nearest variant: it comes first, and what is written last stays.
+    best = np.flatnonzero(touched.won[kept] == won[cells])[::-1]
+    spots[cells[best]], variant[cells[best]] = touched.row[kept[best]], touched.variant[kept[best]]
     shape = (len(asked), len(places))
     spots, variant = spots.reshape(shape), variant.reshape(shape)
     return Evidence(won=won.reshape(shape), met=_met(index, asked, spots, variant), spots=spots, variant=variant)

@@ -5,7 +5,7 @@ Only the rarity of words depends on company, and that is counted per scope (see 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,20 +25,25 @@ SATURATION = 0.8  # weighted frequency at which a term has half of its worth
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
-    """Lists of terms, one for each owner, laid end to end."""
+class Owners:
+    """For each term those names or hints that hold it, by number, laid end to end in the order of the terms."""
 
-    starts: npt.NDArray[np.intp]
-    terms: npt.NDArray[np.intp]
+    starts: Ints
+    owners: Ints
+    size: int  # of all names or hints
 
     @classmethod
-    def of(cls, lists: Sequence[Sequence[str]], ids: Mapping[str, int]) -> Owned:
+    def of(cls, lists: Sequence[Iterable[str]], ids: Mapping[str, int]) -> Owners:
         known = [[ids[term] for term in terms if term in ids] for terms in lists]
-        starts = np.concatenate([[0], np.cumsum([len(one) for one in known])]).astype(np.intp)
-        return cls(starts, np.fromiter((term for one in known for term in one), np.intp, int(starts[-1])))
+        owner = np.repeat(np.arange(len(known), dtype=np.int32), [len(one) for one in known])
+        terms = np.fromiter((term for one in known for term in one), np.int32, len(owner))
+        order = np.argsort(terms, kind="stable")
+        starts = np.searchsorted(terms[order], np.arange(len(ids) + 1)).astype(np.int32)
+        return cls(starts, owner[order], len(lists))
 
-    def owners(self) -> npt.NDArray[np.intp]:
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+    def sums(self, worth: Doubles, owners: Ints) -> Doubles:
+        """What each name or hint gets of these shares. Terms come in the order of their letters, so sums are always alike."""
+        return np.bincount(owners, weights=worth, minlength=self.size).astype(np.float64)
 
 
 class Index:
@@ -49,11 +54,9 @@ class Index:
         self.docs = tuple(doc for part in parts for doc in part.docs)
         self.first_doc = dict(zip((part.endpoint.name for part in parts), _offsets(parts), strict=True))
         self.endpoint_of = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.docs) for part in parts])
-        ids: dict[str, int] = {}
-        places = [
-            np.fromiter((ids.setdefault(term, len(ids)) for term in part.vocabulary), np.int32, len(part.vocabulary))
-            for part in parts
-        ]
+        # In the order of their letters, so that their order says nothing of what else exists.
+        ids = {term: number for number, term in enumerate(sorted({term for part in parts for term in part.vocabulary}))}
+        places = [np.fromiter(map(ids.__getitem__, part.vocabulary), np.int32, len(part.vocabulary)) for part in parts]
         self.term_ids = ids
         terms_ = _joined([place[part.terms] for place, part in zip(places, parts, strict=True)], np.int32)
         docs = _joined([part.tools + first for part, first in zip(parts, _offsets(parts), strict=True)], np.int32)
@@ -82,9 +85,9 @@ class Index:
         self.by_name = np.argsort(np.argsort([doc.public for doc in self.docs])) if self.docs else np.zeros(0, np.intp)
 
     @cached_property
-    def names(self) -> Owned:
+    def names(self) -> Owners:
         """The words of every tool's name, the joined spelling left out."""
-        return Owned.of([sorted(doc.name_terms) for doc in self.docs], self.term_ids)
+        return Owners.of([doc.name_terms for doc in self.docs], self.term_ids)
 
     @cached_property
     def name_pairs(self) -> dict[tuple[str, str], list[int]]:
@@ -97,9 +100,9 @@ class Index:
         return found
 
     @cached_property
-    def hints(self) -> Owned:
+    def hints(self) -> Owners:
         """The words of every operator's hint on a single tool."""
-        return Owned.of([sorted(terms) for doc in self.docs for terms in doc.hint_terms], self.term_ids)
+        return Owners.of([terms for doc in self.docs for terms in doc.hint_terms], self.term_ids)
 
     @cached_property
     def by_hint(self) -> dict[frozenset[str], list[int]]:
@@ -113,14 +116,14 @@ class Index:
         return found
 
     @cached_property
-    def hint_starts(self) -> npt.NDArray[np.intp]:
-        """Where the hints of each tool begin among all hints, and where the last ends."""
-        return np.concatenate([[0], np.cumsum([len(doc.hint_terms) for doc in self.docs])]).astype(np.intp)
+    def hinted(self) -> Ints:
+        """Of each hint the tool that it is about."""
+        return np.repeat(np.arange(len(self.docs), dtype=np.int32), [len(doc.hint_terms) for doc in self.docs])
 
     def likeness(self, vectors: WordVectors, pointing: Vectors, places: npt.NDArray[np.intp]) -> Doubles:
         """How nearly these tools' texts point where a request does. Whole numbers: exact in whatever order they are added."""
         asked = np.rint(pointing * ROUNDING)
-        near = self._directions(vectors)[places].astype(np.float32) @ asked
+        near = self._directions(vectors).take(places, axis=0).astype(np.float32) @ asked
         return np.asarray(near / np.float64(ROUNDING * ROUNDING), np.float64)
 
     def nearest(
@@ -129,12 +132,8 @@ class Index:
         """The tools in sight whose texts point most nearly the same way, by the first axes, which say most."""
         asked = np.rint(pointing[:ROUGH_AXES] * ROUNDING)
         near = self._rough_directions(vectors) @ asked
-        near[~sees] = -np.inf
-        places = np.flatnonzero(near > 0)
-        if len(places) <= most:
-            return places
-        bar = np.partition(near[places], -most)[-most]
-        return np.asarray(places[near[places] >= bar][: 2 * most], np.intp)
+        near[~sees] = 0.0
+        return np.flatnonzero(near >= max(nth_largest(near, most), 1))[: 2 * most]
 
     def _directions(self, vectors: WordVectors) -> Rounded:
         if self._pointing is None:
@@ -175,6 +174,16 @@ class Index:
 def saturated(weight: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The share of a term's worth that a weighted frequency takes: it rises fast and never reaches the whole."""
     return np.asarray(weight / (weight + SATURATION))
+
+
+def nth_largest(values: npt.NDArray[np.floating], nth: int) -> Any:
+    """The nth largest of these numbers, none of them below zero but for such as nobody wants; zero when there are fewer."""
+    if len(values) < nth:
+        return values.dtype.type(0)
+    high = values[values > values.max() / 2]  # mostly enough, and much shorter
+    if len(high) < nth:
+        high = values
+    return np.partition(high, -nth)[-nth]
 
 
 def is_guarded(doc: ToolDoc, effect: str) -> bool:

@@ -30,7 +30,6 @@ TRANSLATED = 0.8
 KIN = 0.6  # of a word that means the same; one that means nearly the same counts for less
 KIN_BESIDE_EXACT = 0.4
 MOST_SYNONYMS = 16
-MOST_REMEMBERED = 1 << 14
 MOST_GUESSES = 24  # unknown words of one request that are guessed at
 
 
@@ -41,36 +40,49 @@ class Variant:
     match: str  # stem | split | synonym | prefix | typo
 
 
-def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[list[Variant]]:
+def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[Sequence[Variant]]:
     """For each term of a request, each catalog term it may stand for, once and at its best."""
     guesses = MOST_GUESSES
     together = _written_together(view, terms)
     fixed = _fixed_pairs(view, terms)
-    found: list[list[Variant]] = []
+    found: list[Sequence[Variant]] = []
     for term in terms:
-        options = [*_itself(view, term), *together.get(term.term, ())]
-        if term.term not in fixed:
-            options.extend(_stand_ins(view, term, language, beside=bool(options)))
+        if term.term in fixed or term.term in together:
+            options = _beside_others(view, term, language, together.get(term.term, ()), term.term in fixed)
+        else:
+            options = _alone(view, term, language)
         if not options and term.kind == "word" and guesses:
             guesses -= 1
-            options.extend(_guesses(view, term.text, language))
-        found.append(_best(options) if len(options) > 1 else options)
+            options = _guessed(view, term.text, language)
+        found.append(options)
     return found
 
 
-def _stand_ins(view: View, term: QueryTerm, language: str, *, beside: bool) -> tuple[Variant, ...]:
-    """What a view answers once it answers again: remembered with the view, which never changes."""
-    key = (term.term, term.text, term.kind, language, beside)
-    known = view.remembered.get(key)
-    if known is None:
-        made = [*_synonyms(view, term.term, language, SYNONYM_BESIDE_EXACT if beside else SYNONYM)]
-        if term.kind == "word":
-            made.extend(_translated(view, term.text, language))
-            made.extend(_kin(view, term.term, KIN_BESIDE_EXACT if beside else KIN))
-        if len(view.remembered) >= MOST_REMEMBERED:
-            view.remembered.clear()
-        known = view.remembered[key] = tuple(made)
-    return known
+def _alone(view: View, term: QueryTerm, language: str) -> Sequence[Variant]:
+    """What a term may stand for whatever stands beside it: found out once for each view."""
+    return view.remember(
+        (term.term, term.text, term.kind, language), lambda: _beside_others(view, term, language, (), False)
+    )
+
+
+def _beside_others(
+    view: View, term: QueryTerm, language: str, together: Sequence[Variant], fixed: bool
+) -> Sequence[Variant]:
+    options = [*_itself(view, term), *together]
+    if not fixed:
+        options.extend(_stand_ins(view, term, language, beside=bool(options)))
+    return _best(options)
+
+
+def _stand_ins(view: View, term: QueryTerm, language: str, *, beside: bool) -> Iterator[Variant]:
+    yield from _synonyms(view, term.term, language, SYNONYM_BESIDE_EXACT if beside else SYNONYM)
+    if term.kind == "word":
+        yield from _translated(view, term.text, language)
+        yield from _kin(view, term.term, KIN_BESIDE_EXACT if beside else KIN)
+
+
+def _guessed(view: View, word: str, language: str) -> Sequence[Variant]:
+    return view.remember(("guessed", word, language), lambda: _best(list(_guesses(view, word, language))))
 
 
 def _translated(view: View, word: str, language: str) -> Iterator[Variant]:
@@ -90,7 +102,9 @@ def _kin(view: View, term: str, quality: float) -> Iterator[Variant]:
             yield Variant(number, quality * near, "synonym")
 
 
-def _best(options: Sequence[Variant]) -> list[Variant]:
+def _best(options: Sequence[Variant]) -> Sequence[Variant]:
+    if len(options) < 2:
+        return options
     best: dict[int, Variant] = {}
     for one in options:
         if one.term not in best or one.quality > best[one.term].quality:
@@ -102,7 +116,7 @@ def _itself(view: View, term: QueryTerm) -> Iterator[Variant]:
     number = view.term(term.term)
     if number is not None:
         yield Variant(number, EXACT, "stem")
-    if any(character.isdigit() for character in term.text):  # base64 meets base_64 and base
+    if not term.text.isalpha() and any(character.isdigit() for character in term.text):  # base64 meets base_64 and base
         letters = max("".join(c if c.isalpha() else " " for c in term.text).split(), key=len, default="")
         if len(letters) > 2 and (number := view.term(stem(letters))) is not None:
             yield Variant(number, SPLIT if letters != term.term else EXACT, "split")

@@ -6,14 +6,14 @@ the rarity of words among its own tools alone, so that nothing outside a scope c
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from routing.engine.index import Index, Owned
+from routing.engine.index import Index, Owners
 from routing.engine.naming import EndpointNames, split_name
 from routing.engine.registry import Registry, Scope
 
@@ -21,9 +21,11 @@ GROUP = "group:"
 Pair = tuple[str, str]
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+T = TypeVar("T")
 
 # Tools that are imagined beside those in sight: among three tools a word of one of them is no commonplace.
 IMAGINED = 30.0
+MOST_REMEMBERED = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +91,13 @@ class View:
     A tool outside counts nowhere: not in an answer, not in the rarity of a word, not in the words that are known.
     """
 
-    __slots__ = ("hint_mass", "idf", "index", "known", "name_mass", "rarest", "remembered", "sees", "size")
+    __slots__ = ("_remembered", "hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size")
 
     def __init__(self, index: Index, sees: Mask) -> None:
         self.index = index
         self.sees = sees
         self.size = int(sees.sum())
-        self.remembered: dict[Hashable, Any] = {}  # what was found out about it, by whoever asked
+        self._remembered: dict[Hashable, Any] = {}
         frequency = self._frequency()
         self.known = frequency > 0
         self.idf = self._rarity(frequency)
@@ -103,11 +105,18 @@ class View:
         self.name_mass = self._mass(index.names)
         self.hint_mass = self._mass(index.hints)
 
-    def _mass(self, owned: Owned) -> Numbers:
+    def remember(self, key: Hashable, find_out: Callable[[], T]) -> T:
+        """What was found out once about this view, which never changes. Only so much is kept."""
+        known: T | None = self._remembered.get(key)
+        if known is None:
+            if len(self._remembered) >= MOST_REMEMBERED:
+                self._remembered.clear()
+            known = self._remembered[key] = find_out()
+        return known
+
+    def _mass(self, owners: Owners) -> Numbers:
         """How much the words of each name or hint are worth together."""
-        return np.maximum(
-            np.bincount(owned.owners(), weights=self.idf[owned.terms], minlength=len(owned.starts) - 1), 1e-9
-        )
+        return np.maximum(owners.sums(np.repeat(self.idf, np.diff(owners.starts)), owners.owners), 1e-9)
 
     def _frequency(self) -> npt.NDArray[np.float64]:
         """Of each term: the tools in sight that say it themselves, and the endpoints that say it for theirs."""

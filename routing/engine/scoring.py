@@ -8,14 +8,15 @@ own name was asked for. Everything is kept apart, so that a score can be explain
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from routing.engine.concepts import action_stems, classes
 from routing.engine.evidence import Array, Asked, Places, by_field, spread, touch, weigh
-from routing.engine.index import GUARDED, Owned
+from routing.engine.index import GUARDED, Owners, nth_largest
 from routing.engine.matching import Variant, variants
 from routing.engine.meaning import Vectors, WordVectors
 from routing.engine.parts import FIELD_NAMES, ToolDoc
@@ -59,8 +60,7 @@ class Adjustment:
     score: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A tool with its score and the plain facts that the judge looks at. Shares are 0..1."""
 
     doc: ToolDoc
@@ -152,7 +152,7 @@ class Scorer:
         self.total = len(request.content)
         self.strange = False
         self.english = request.language == "english"
-        self.named = np.zeros(len(view.index.term_ids))
+        self.named: dict[int, float] = {}  # term -> how far it is asked for
         self.asked = self._ask(request.content)
         self._line_up(vectors, max(limit, CONSIDERED))
         self.forbidden = self._forbidden() if request.negated else frozenset[str]()
@@ -170,11 +170,11 @@ class Scorer:
                 continue
             self.mass += worth
             for one in found:  # a word that is only half meant names a tool only by half
-                self.named[one.term] = max(self.named[one.term], one.quality * term.meant)
+                self.named[one.term] = max(self.named.get(one.term, 0.0), one.quality * term.meant)
             asked.append(Asked(term=term, worth=worth, variants=found))
         return asked
 
-    def _worth(self, term: QueryTerm, found: list[Variant]) -> float:
+    def _worth(self, term: QueryTerm, found: Sequence[Variant]) -> float:
         """A term's rarity in the scope: its own, else that of the best stand-in, else that of a word seen once."""
         if found and found[0].quality == 1.0:  # the nearest stands first
             return term.weight * float(self.view.idf[found[0].term])
@@ -187,7 +187,6 @@ class Scorer:
         touched = touch(index, self.asked)
         rough: Array = np.bincount(touched.tool, weights=touched.won, minlength=len(index.docs)).astype(np.float64)
         rough[~sees] = 0.0
-        self.count = int(np.count_nonzero(rough))
         self.likeness: Array | None = None
         places = self._foremost(rough, most)
         if vectors is not None and self.request.content:
@@ -206,10 +205,11 @@ class Scorer:
     def _foremost(self, rough: Array, most: int) -> Places:
         """The tools that win most in the rough; of equals, the first by name, so that nothing else decides."""
         places = np.flatnonzero(rough)
+        self.count = len(places)
         if len(places) <= most:
             return places
         won = rough[places]
-        bar = np.partition(won, -most)[-most]
+        bar = nth_largest(won, most)
         ahead, level = places[won > bar], places[won == bar]
         level = level[np.argsort(self.view.index.by_name[level], kind="stable")]
         return np.concatenate([ahead, level[: most - len(ahead)]])
@@ -218,13 +218,18 @@ class Scorer:
         """Those whose text means the same without sharing a word, beside those that the words found."""
         index = self.view.index
         nearest = index.nearest(vectors, pointing, self.view.sees, KINDRED)
-        return np.union1d(places, nearest) if len(nearest) else places
+        if not len(nearest):
+            return places
+        among = np.zeros(len(index.docs), np.bool_)
+        among[places] = among[nearest] = True
+        return np.flatnonzero(among)
 
     def _adjust(self) -> None:
         """What the terms won together becomes a score: coverage, names, hints, and what is forbidden or unasked."""
         index, places = self.view.index, self.places
         self.coverage = np.minimum(self.covered / self.mass, 1.0) if self.mass else np.zeros(len(places))
-        self.name_coverage = self._asked_share(index.names, places, self.view.name_mass)
+        named = self._asked_of(index.names)[places] / self.view.name_mass[places]
+        self.name_coverage = np.minimum(named, 1.0)
         self.adjustments: dict[str, Array] = {
             "coverage": self.base * COVERAGE_SHARE * (self.coverage - 1),
             "name_coverage": self.base * NAME_SHARE * self.name_coverage**2,
@@ -232,7 +237,7 @@ class Scorer:
         self.meant = np.zeros(len(places))
         if self.likeness is not None:
             self.meant = MEANING_SHARE * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
-        if len(index.hints.starts) > 1:
+        if index.hints.size:
             self.adjustments["hint_coverage"] = self.base * HINT_SHARE * self._closest_hint() ** 2
         if wanted := self._said_of():
             self.adjustments["exact_hint"] = (
@@ -246,46 +251,52 @@ class Scorer:
             self.adjustments["negated_action"] = (self.base + self.meant) * -NEGATED_SHARE * np.array(bad, np.float64)
         unasked = [effect for effect in GUARDED if self.guard and not self._asks_for(effect)]
         if unasked:
-            guarded = np.logical_or.reduce([index.guarded[effect][places] for effect in unasked])
+            guarded = index.guarded[unasked[0]][places]
+            for effect in unasked[1:]:
+                guarded = guarded | index.guarded[effect][places]
             self.adjustments["effect_guard"] = (self.base + self.meant) * -UNASKED_SHARE * guarded
         said = np.round(self.base + sum(self.adjustments.values()), DIGITS)
         if self.guard and self.meant.any():
             self._keep_tie(said)
         self.score = np.round(said + self.meant, DIGITS)
-        lost = self.matches & (self.score <= 0)
-        self.count += int((~self.matches & (self.score > 0)).sum()) - int(lost.sum())
+        self.count += int(np.count_nonzero(self.score > 0) - np.count_nonzero(self.matches))
 
     def _keep_tie(self, said: Array) -> None:
         """Where the words leave a tie at the top, meaning puts no tool ahead of one that does less."""
-        first = int(np.argmax(said + self.meant)) if len(said) else 0
-        level = np.flatnonzero((said == said[first]) & (said > 0)) if len(said) else np.zeros(0, np.intp)
+        most = said[np.argmax(said + self.meant)]
+        level = np.flatnonzero(said == most)
+        if most <= 0 or len(level) < 2:
+            return
         harm = self.view.index.harm[self.places[level]]
-        if len(level) and harm.min() < harm.max():
+        if harm.min() < harm.max():
             mildest = self.meant[level[harm == harm.min()]].max()
             self.meant[level[harm > harm.min()]] = np.minimum(self.meant[level[harm > harm.min()]], mildest)
 
-    def _asked_share(self, owned: Owned, owners: Places, mass: Array) -> Array:
-        """Of each of these names or hints: the share of its words, by their rarity, that the request asks for."""
-        rows, owner = spread(owned.starts[owners], owned.starts[owners + 1] - owned.starts[owners])
-        terms = owned.terms[rows]
-        asked = np.bincount(owner, weights=self.view.idf[terms] * self.named[terms], minlength=len(owners))
-        return np.asarray(np.minimum(asked / mass[owners], 1.0))
+    def _asked_of(self, owners: Owners) -> Array:
+        """What the words of each name or hint that the request asks for are worth, by their rarity."""
+        terms = sorted(self.named)
+        numbers = np.array(terms, np.intp)
+        worth = self.view.idf[numbers] * np.array([self.named[term] for term in terms])
+        starts = owners.starts[numbers]
+        row, term = spread(starts, owners.starts[numbers + 1] - starts)
+        return owners.sums(worth[term], owners.owners[row])
 
     def _said_of(self) -> list[int]:
         """The tools of which an operator's hint says just what is asked: with or without the values, like an address."""
+        by_hint = self.view.index.by_hint
+        if not by_hint:
+            return []
         words = frozenset(term.term for term in self.request.content if term.kind == "word")
         whole = frozenset(term.term for term in self.request.content)
-        by_hint = self.view.index.by_hint
         return [place for asked in {words, whole} if len(asked) >= FEWEST_SAID for place in by_hint.get(asked, ())]
 
     def _closest_hint(self) -> Array:
         """Of each tool: how far the hint that comes closest is said by the request."""
         index = self.view.index
-        starts = index.hint_starts
-        hints, owner = spread(starts[self.places], starts[self.places + 1] - starts[self.places])
-        closest = np.zeros(len(self.places))
-        np.maximum.at(closest, owner, self._asked_share(index.hints, hints, self.view.hint_mass))
-        return closest
+        closest = np.zeros(len(index.docs))
+        said = np.minimum(self._asked_of(index.hints) / self.view.hint_mass, 1.0)
+        np.maximum.at(closest, index.hinted, said)
+        return closest[self.places]
 
     def _forbidden(self) -> frozenset[str]:
         """The words that the request forbids, and those that say the same."""
@@ -295,8 +306,12 @@ class Scorer:
 
     def _asks_for(self, effect: str) -> bool:
         """Whether some word of the request, or what it stands for, asks to erase or to execute."""
-        numbers = (self.view.term(action) for action in action_stems(effect))
-        return any(number is not None and self.named[number] > 0 for number in numbers)
+        numbers = self.view.remember(("asks", effect), lambda: self._known(action_stems(effect)))
+        return any(self.named.get(number, 0.0) > 0 for number in numbers)
+
+    def _known(self, stems: Iterable[str]) -> list[int]:
+        numbers = (self.view.term(one) for one in stems)
+        return [number for number in numbers if number is not None]
 
     def ranking(self, limit: int) -> Ranking:
         columns = self._best(limit)
@@ -304,7 +319,7 @@ class Scorer:
         return Ranking(
             request=self.request,
             view=self.view,
-            candidates=tuple(self._candidate(column) for column in columns.tolist()),
+            candidates=tuple(self._candidates(columns)),
             count=self.count,
             total=self.total,
             strange=self.strange,
@@ -314,31 +329,40 @@ class Scorer:
 
     def _best(self, limit: int) -> Places:
         """By score; on a tie what does less comes first, then by name."""
-        columns = np.flatnonzero(self.score > 0)
+        columns = np.flatnonzero((self.score > 0) & (self.score >= nth_largest(self.score, limit)))
         index, places = self.view.index, self.places[columns]
         harm = index.harm[places] * self.guard
         order = np.lexsort((index.by_name[places], harm, -self.score[columns]))
         return columns[order][:limit]
 
-    def _candidate(self, column: int) -> Candidate:
-        doc = self.view.index.docs[self.places[column]]
-        spots = self.evidence.spots[:, column]
-        return Candidate(
-            doc=doc,
-            place=int(self.places[column]),
-            score=float(self.score[column]),
-            coverage=float(self.coverage[column]),
-            name_coverage=float(self.name_coverage[column]),
-            matched=tuple(self.asked[place].term for place in np.flatnonzero(spots >= 0)),
-            density=min(float(self.base[column] / max(self.covered[column], 1e-9)), 1.0),
-            likeness=0.0 if self.likeness is None else float(self.likeness[column]),
-            meant=float(self.meant[column]),
-            exact_name=doc.phrase == self.request.phrase,
-            head_missed=any(
-                entry.term.head and spot < 0 for entry, spot in zip(self.asked, spots.tolist(), strict=True)
-            ),
-            forbidden=bool(self.forbidden & doc.name_terms),
+    def _candidates(self, columns: Places) -> Iterator[Candidate]:
+        index, places = self.view.index, self.places[columns]
+        numbers = (
+            self.score[columns],
+            self.coverage[columns],
+            self.name_coverage[columns],
+            np.minimum(self.base[columns] / np.maximum(self.covered[columns], 1e-9), 1.0),
+            np.zeros(len(columns)) if self.likeness is None else self.likeness[columns],
+            self.meant[columns],
         )
+        met = (self.evidence.spots[:, columns] >= 0).T
+        told = zip(places.tolist(), met.tolist(), *(one.tolist() for one in numbers), strict=True)
+        for place, knows, score, coverage, name_coverage, density, likeness, meant in told:
+            doc = index.docs[place]
+            yield Candidate(
+                doc=doc,
+                place=place,
+                score=score,
+                coverage=coverage,
+                name_coverage=name_coverage,
+                matched=tuple(entry.term for entry, known in zip(self.asked, knows, strict=True) if known),
+                density=density,
+                likeness=likeness,
+                meant=meant,
+                exact_name=doc.phrase == self.request.phrase,
+                head_missed=any(entry.term.head and not known for entry, known in zip(self.asked, knows, strict=True)),
+                forbidden=bool(self.forbidden & doc.name_terms),
+            )
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
         """What each term won in each field, and what changed the sum; all together the score."""
