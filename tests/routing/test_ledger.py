@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from routing.events import GENESIS
 from routing.models import ChainHead, Decision, Event, Minute, PendingEvent, Receipt, Workspace
 from routing.services import decisions, ledger
 from routing.services.ledger import Report
+from routing.services.ledger.insert import insert
 
 
 def report(id_: str, **facts) -> Report:
@@ -344,3 +346,38 @@ def test_writing_goes_on_after_somebody_removed_the_head_and_what_is_missing_sta
     found = ledger.verify(chain)
     assert Event.objects.get(workspace=chain, event_id="later").seq == 6
     assert (found.first_bad, found.reason) == ((4, "gap") if cut else (None, None))
+
+
+def test_a_row_that_was_inserted_among_many_is_the_row_that_its_model_would_save(published):
+    at = datetime(2026, 3, 1, 12, 30, 15, 250_001, tzinfo=UTC)
+    given = {
+        "workspace_id": published.pk,
+        "type": "resolve",
+        "created_at": at,
+        "finished_at": at,
+        "scope": "default",
+        "harness": "a-härness %s ?",
+        "target": None,
+        "probability": 0.25,
+        "reason_codes": ["score_tie"],
+        "candidates": [{"target": "é", "score": 1.5, "fields": {}}],
+    }
+    ids = [uuid.uuid4(), uuid.uuid4()]
+
+    insert(Decision, [{**given, "id": str(ids[0])}])
+    Decision(**given, id=ids[1]).save(force_insert=True)
+
+    inserted, saved = (Decision.objects.filter(pk=pk).values().get() for pk in ids)
+    assert {**inserted, "id": None} == {**saved, "id": None}
+
+
+def test_a_decision_that_is_known_already_is_left_as_it_is(published):
+    row = {"id": str(uuid.uuid4()), "workspace_id": published.pk, "created_at": datetime.now(UTC), "type": "resolve"}
+    row |= {"scope": "default", "harness": "first"}
+
+    insert(Decision, [row])
+    insert(Decision, [{**row, "harness": "second"}], skip_known=True)
+
+    assert Decision.objects.get(pk=row["id"]).harness == "first"
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert(Decision, [row])

@@ -45,6 +45,8 @@ def _set_facts(workspace_id: Any, rows: Iterable[Event], changes: Any) -> None:
     for row in rows:
         if (key := _as_uuid(row.decision_id)) is not None:
             by_decision[key].append(row)
+    if not by_decision:
+        return
     decisions = Decision.objects.filter(workspace_id=workspace_id, pk__in=list(by_decision))
     for decision in decisions:
         own = [row for row in by_decision[decision.pk] if row.scope == decision.scope]

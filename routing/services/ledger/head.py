@@ -17,8 +17,11 @@ def locked_head(workspace_id: Any) -> ChainHead:
     A head that was removed or set back by somebody is moved past all numbers that were ever given, so that appending goes
     on and what is missing stays a gap for `verify` to find.
     """
-    ChainHead.objects.get_or_create(workspace_id=workspace_id)
-    head = ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
+    heads = ChainHead.objects.select_for_update()
+    head = heads.filter(workspace_id=workspace_id).first()
+    if head is None:
+        ChainHead.objects.get_or_create(workspace_id=workspace_id)
+        head = heads.get(workspace_id=workspace_id)
     newest = Event.objects.filter(workspace_id=workspace_id).order_by("-seq").values_list("seq", "hash").first()
     noted = Workspace.objects.values_list("ledger_seq", flat=True).get(pk=workspace_id)
     furthest = max(newest[0] if newest else 0, noted)

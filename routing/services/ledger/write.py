@@ -23,6 +23,7 @@ from routing.events import CHAINED, GENESIS, chain_hash, timestamp
 from routing.models import ChainHead, Decision, Event, PendingEvent, Workspace
 from routing.services.ledger import counters
 from routing.services.ledger.head import locked_head
+from routing.services.ledger.insert import insert
 
 logger = logging.getLogger(__name__)
 BATCH = 400
@@ -87,19 +88,20 @@ def _unwritten(workspace_id: Any, bodies: Sequence[Body]) -> list[Body]:
 
 def _append(head: ChainHead, workspace: str, bodies: Sequence[Body]) -> list[Event]:
     now = timezone.now()
-    rows = []
+    rows: list[dict[str, Any]] = []
     for body in bodies:
         row = _row(head, workspace, body, now)
         rows.append(row)
-        head.seq, head.hash = row.seq, row.hash
-    Event.objects.bulk_create(rows, batch_size=200)
+        head.seq, head.hash = row["seq"], row["hash"]
     if rows:
+        insert(Event, rows)
         head.save(update_fields=["seq", "hash"])
         Workspace.objects.filter(pk=head.workspace_id, ledger_seq__lt=head.seq).update(ledger_seq=head.seq)
-    return rows
+    return [Event(**row) for row in rows]
 
 
-def _row(head: ChainHead, workspace: str, body: Body, now: datetime) -> Event:
+def _row(head: ChainHead, workspace: str, body: Body, now: datetime) -> dict[str, Any]:
+    """The columns of the next row of the chain."""
     said = {
         "workspace": workspace,
         "seq": head.seq + 1,
@@ -118,15 +120,15 @@ def _row(head: ChainHead, workspace: str, body: Body, now: datetime) -> Event:
         "reason_codes": body.get("reason_codes") or [],
         "data": body.get("data") or {},
     }
-    return Event(
-        workspace_id=head.workspace_id,
-        event_id=said["id"],
-        at=datetime.fromisoformat(body["at"]),
-        recorded_at=now,
-        prev_hash=head.hash or GENESIS,
-        hash=chain_hash(head.hash or GENESIS, said),
+    return {
+        "workspace_id": head.workspace_id,
+        "event_id": said["id"],
+        "at": datetime.fromisoformat(body["at"]),
+        "recorded_at": now,
+        "prev_hash": head.hash or GENESIS,
+        "hash": chain_hash(head.hash or GENESIS, said),
         **{name: said[name] for name in _COLUMNS},
-    )
+    }
 
 
 # What a row says under a column of the same name; the others are spelled differently in the database.
@@ -135,14 +137,11 @@ _COLUMNS = tuple(name for name in CHAINED if name not in ("workspace", "id", "at
 
 def _decide(workspace_id: Any, bodies: Sequence[Body]) -> None:
     """Make the rows of decisions that were answered in the web process; they arrive with their event."""
-    fresh = [body["decision"] for body in bodies if body.get("decision")]
-    made = [
-        Decision(workspace_id=workspace_id, **{**row, "created_at": datetime.fromisoformat(row["created_at"])})
-        for row in fresh
-    ]
-    for row in made:
-        row.finished_at = row.created_at
-    Decision.objects.bulk_create(made, batch_size=200, ignore_conflicts=True)
+    made = []
+    for row in (body["decision"] for body in bodies if body.get("decision")):
+        at = datetime.fromisoformat(row["created_at"])
+        made.append({**row, "workspace_id": workspace_id, "created_at": at, "finished_at": at})
+    insert(Decision, made, skip_known=True)
 
 
 def _count_outcomes(workspace_id: Any, rows: Sequence[Event]) -> None:
