@@ -173,6 +173,7 @@ def _running(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         pass_fds=inherited,
+        start_new_session=True,  # as `up` starts its processes: Linux shares processors out between sessions first
     )
     try:
         yield process

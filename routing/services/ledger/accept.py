@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from routing import bus
@@ -143,10 +143,18 @@ async def record_on_loop(handover: bus.Handover, workspace_id: Any, body: Mappin
     try:
         must_call = await handover.push(workspace_id, body)
     except bus.BusAway:
-        await sync_to_async(_keep_instead)(workspace_id, body)
+        await sync_to_async(_keep_apart, thread_sensitive=False)(workspace_id, body)
     else:
         if must_call:  # the event is kept; nobody need wait until the writer hears of it
             asyncio.get_running_loop().run_in_executor(None, _enqueue_writer, workspace_id)
+
+
+def _keep_apart(workspace_id: Any, body: Mapping[str, Any]) -> None:
+    """`_keep_instead` in a thread that no request of Django's opens or closes connections for."""
+    try:
+        _keep_instead(workspace_id, body)
+    finally:
+        connection.close()
 
 
 def _keep_instead(workspace_id: Any, body: Mapping[str, Any]) -> None:
