@@ -56,9 +56,10 @@ class Watched(Generic[T]):
         assert self._value is not None
         return self._value
 
-    def refresh(self) -> None:
+    def refresh(self, now: int | None = None) -> None:
+        """Make the value anew when the generation is another than it was made at; `now` is what was just read of it."""
         with self._lock:
-            now = _current()
+            now = _current() if now is None else now
             if now != self._seen:
                 self._value = self._load(self._value)
                 self._seen = now
@@ -123,9 +124,10 @@ def refresh_all() -> None:
 
 def _refresh_each() -> None:
     """Refresh one value after the other; a value that cannot be made keeps no other from being fresh."""
+    now = _current()
     for watched in _watched:
         try:
-            watched.refresh()
+            watched.refresh(now)
         except DatabaseError:
             raise
         except Exception:
