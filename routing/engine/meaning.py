@@ -21,6 +21,7 @@ Rounded = npt.NDArray[np.int8]
 LEXICAL = "lexical"  # the tier without vectors
 ROUNDING = 127
 LONGEST_PIECE = 20
+WHOLE_PIECE = 3  # letters of half a word that may still mean something
 KEPT_WORDS = 1 << 15
 
 
@@ -51,6 +52,18 @@ class WordVectors:
                 self._seen = {}
             known = self._seen[word] = tuple(self._spell(word))
         return known
+
+    def reads(self, words: Iterable[tuple[str, float]]) -> bool:
+        """Whether the table knows at least half of these weighed words as a whole or in two halves, not in scraps.
+
+        A language that it does not know can be spelled all the same, and all that is spelled so seems alike.
+        """
+        known = balance = 0.0
+        for word, weight in words:
+            spelled = len(self.pieces(word))
+            known += weight if spelled else 0.0
+            balance += weight if spelled == 1 or spelled == 2 and len(word) >= 2 * WHOLE_PIECE else -weight
+        return known > 0 and balance >= 0
 
     def _spell(self, word: str) -> list[int]:
         if (whole := self._ids.get(word)) is not None:

@@ -189,8 +189,9 @@ class Scorer:
         rough[~sees] = 0.0
         self.likeness: Array | None = None
         places = self._foremost(rough, most)
-        if vectors is not None and self.request.content:
-            pointing = vectors.direction(_spoken(self.request))
+        spoken = _spoken(self.request) if vectors is not None else []
+        if vectors is not None and vectors.reads(spoken):
+            pointing = vectors.direction(spoken)
             if rough.max(initial=0.0) < STRONG * self.mass:
                 places = self._with_kindred(places, pointing, vectors)
             self.likeness = index.likeness(vectors, pointing, places)

@@ -106,5 +106,4 @@ def test_an_invented_language_is_routed_as_well_as_english(seed: int, tier: str)
     assert made_up.first >= spoken.first >= 30
     assert made_up.confident >= 0.85 * spoken.confident
     assert made_up.followed == 0
-    if tier == "lexical":  # word vectors see a likeness between any two words that they can only spell
-        assert made_up.offered <= spoken.offered
+    assert made_up.offered <= spoken.offered + 1  # by chance a word of nobody is made of two that somebody speaks

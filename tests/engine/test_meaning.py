@@ -8,7 +8,7 @@ import pytest
 from routing.engine import load_registry, resolve
 from routing.engine.kindred import kindred
 from routing.engine.meaning import WordVectors, shipped_vectors
-from tests.engine.tools import document, endpoint, tool
+from tests.engine.tools import document, endpoint, office_catalog, tool
 
 
 def vectors() -> WordVectors:
@@ -79,3 +79,15 @@ def test_meaning_puts_no_erasing_tool_ahead_of_a_reading_one_where_words_tie() -
     answer = resolve(load_registry(found), "report", explain=True)
 
     assert answer["explanation"]["candidates"][0]["namespaced"] == "one__show_report"
+
+
+def test_what_can_only_be_spelled_in_scraps_is_not_read_for_its_meaning() -> None:
+    assert vectors().reads([("rainfall", 1.0), ("city", 1.0)])
+    assert vectors().reads([("rainfall", 1.0), ("bufopezida", 0.9)])
+    assert not vectors().reads([("bufopezida", 1.0), ("gerairaku", 1.0), ("city", 1.0)])
+    assert not vectors().reads([])
+
+
+def test_an_answer_says_that_only_words_were_compared_where_the_language_is_unknown() -> None:
+    assert resolve(office_catalog(), "rainfall in the city")["tier"] == "static"
+    assert resolve(office_catalog(), "gerairaku dopisofou bufopezida")["tier"] == "lexical"
