@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sys
 import time
 from dataclasses import dataclass
@@ -307,3 +308,19 @@ def test_a_fault_of_the_short_way_is_logged_without_the_text_of_the_request(key,
     assert heard(key).status == 200
     assert "ValueError" in caplog.text
     assert FETCH["query"] not in caplog.text
+
+
+def test_a_bus_that_does_not_answer_holds_up_one_answer_and_is_then_left_alone(key, workspace, settings, monkeypatch):
+    monkeypatch.setattr(bus, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(bus._Silence, "until", 0.0)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        settings.BUS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        first = heard(key)
+        began = time.monotonic()
+        second = heard(key)
+
+    assert (first.status, second.status) == (200, 200)
+    assert time.monotonic() - began < 0.2
+    assert PendingEvent.objects.filter(workspace=workspace).count() == 2
