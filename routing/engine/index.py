@@ -21,6 +21,9 @@ from routing.engine.text import stem
 GUARDED = ("erase", "execute")
 HARM = {"read": 0, "write": 1, "execute": 2, "erase": 3}
 ROUGH_AXES = 64
+# Tools that are compared at once: so few that the linear algebra below numpy starts no threads, since waiting for them
+# costs more than they bring, and far more on a machine that has other work.
+BLOCK = 128
 SATURATION = 0.8  # weighted frequency at which a term has half of its worth
 
 
@@ -131,7 +134,7 @@ class Index:
     ) -> npt.NDArray[np.intp]:
         """The tools in sight whose texts point most nearly the same way, by the first axes, which say most."""
         asked = np.rint(pointing[:ROUGH_AXES] * ROUNDING)
-        near = self._rough_directions(vectors) @ asked
+        near = (self._rough_directions(vectors) @ asked).ravel()[: len(self.docs)]
         near[~sees] = 0.0
         return np.flatnonzero(near >= max(nth_largest(near, most), 1))[: 2 * most]
 
@@ -143,7 +146,9 @@ class Index:
 
     def _rough_directions(self, vectors: WordVectors) -> Floats:
         if self._roughly is None:
-            self._roughly = np.ascontiguousarray(self._directions(vectors)[:, :ROUGH_AXES], np.float32)
+            whole = self._directions(vectors)
+            self._roughly = np.zeros((-(-len(whole) // BLOCK), BLOCK, ROUGH_AXES), np.float32)
+            self._roughly.reshape(-1, ROUGH_AXES)[: len(whole)] = whole[:, :ROUGH_AXES]
         return self._roughly
 
     @cached_property

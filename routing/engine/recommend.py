@@ -18,6 +18,7 @@ from routing.engine.meaning import LEXICAL, WordVectors, vectors_of
 from routing.engine.parts import ToolDoc
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.query import Request, read_request
+from routing.engine.scope import View
 from routing.engine.scoring import CONSIDERED, Candidate, Lineup, Ranking, rank_view
 
 CONTRACT_VERSION = 1
@@ -72,9 +73,7 @@ def resolve(
     policy: str | None = None,
 ) -> dict[str, Any]:
     """The answer to "which tool for this?". An unknown scope or policy raises KeyError; a query over 2,048 bytes is refused."""
-    return resolve_detailed(
-        catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, encoder=encoder, policy=policy
-    ).answer  # fmt: skip
+    return _decide(catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, policy=policy)[0]
 
 
 def resolve_detailed(
@@ -93,9 +92,25 @@ def resolve_detailed(
     Without `max_hits` the policy says how many alternatives. `tier` is a wish; the answer says what was used. `encoder`
     stands for a tier that is not built in.
     """
+    answer, grounds = _decide(catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, policy=policy)
+    if grounds is None:
+        return Resolution(answer=answer)
+    lineup, verdict, thresholds = grounds
+    return Resolution(
+        answer=answer,
+        candidates=tuple(_ranked(lineup, verdict, KEPT_CANDIDATES)),
+        thresholds=thresholds.told(),
+        shipped=_uncorrected(lineup, thresholds) if catalog.calibration.version else None,
+    )
+
+
+def _decide(
+    catalog: Catalog, query: str, *, scope: str, max_hits: int | None, explain: bool, tier: str, policy: str | None
+) -> tuple[dict[str, Any], tuple[Lineup, Verdict, Thresholds] | None]:
+    """The answer and what it rests on: nothing for a query over the cap."""
     found = catalog.scope(scope)
     if is_too_long(query):
-        return Resolution(answer=too_long())
+        return too_long(), None
     rules = catalog.policy(policy or found.policy).resolver
     thresholds = Thresholds.of(rules)
     limit = _bounded(int(rules["max_hits"]) if max_hits is None else max_hits, DEFAULT_HITS, MOST_HITS)
@@ -130,12 +145,7 @@ def resolve_detailed(
         )
         if catalog.calibration.version:
             answer["explanation"]["calibration"] = catalog.calibration.version
-    return Resolution(
-        answer=answer,
-        candidates=tuple(_ranked(lineup, verdict, KEPT_CANDIDATES)),
-        thresholds=thresholds.told(),
-        shipped=_uncorrected(lineup, thresholds) if catalog.calibration.version else None,
-    )
+    return answer, (lineup, verdict, thresholds)
 
 
 def _uncorrected(lineup: Lineup, thresholds: Thresholds) -> tuple[float, float]:
@@ -164,11 +174,11 @@ def search_tools(
     if request.content:
         ranking = _found(catalog, scope, request, limit)
         count = ranking.count
-        shown = [summary.alternative(one.doc, score=one.score, matched=_texts(one)) for one in ranking.candidates]
+        shown = [_alternative(ranking.view, one) for one in ranking.candidates]
     else:
         tools = catalog.tools(scope)
         count = len(tools)
-        shown = [summary.alternative(doc) for doc in tools[:limit]]
+        shown = [summary.alternative(summary.card(doc)) for doc in tools[:limit]]
     matches, byte_limited = summary.within_bytes(shown)
     return {
         "contract_version": CONTRACT_VERSION,
@@ -240,9 +250,7 @@ def _answer(revision: str, query: str, ranking: Ranking, verdict: Verdict, limit
     nothing = verdict.status == NO_MATCH
     first = None if nothing else ranking.candidates[0]
     others = () if nothing else ranking.candidates[1 : limit + 1]
-    alternatives, cut = summary.within_bytes(
-        summary.alternative(one.doc, score=one.score, matched=_texts(one)) for one in others
-    )
+    alternatives, cut = summary.within_bytes(_alternative(ranking.view, one) for one in others)
     answer: dict[str, Any] = {
         "contract_version": CONTRACT_VERSION,
         "catalog_revision": revision,
@@ -254,7 +262,7 @@ def _answer(revision: str, query: str, ranking: Ranking, verdict: Verdict, limit
         answer |= {"matched_fraction": verdict.matched_fraction, "score_gap": verdict.gap}
     answer |= {
         "query": query,
-        "recommendation": None if first is None else _recommendation(first),
+        "recommendation": None if first is None else _recommendation(ranking.view, first),
         "ambiguous": verdict.ambiguous,
         "alternatives": alternatives,
     }
@@ -268,14 +276,22 @@ def _answer(revision: str, query: str, ranking: Ranking, verdict: Verdict, limit
     }
 
 
-def _recommendation(candidate: Candidate) -> dict[str, Any]:
+def _alternative(view: View, candidate: Candidate) -> dict[str, Any]:
+    return summary.alternative(_card(view, candidate), score=candidate.score, matched=_texts(candidate))
+
+
+def _card(view: View, candidate: Candidate) -> summary.Card:
+    return view.remember(("card", candidate.place), lambda: summary.card(candidate.doc))
+
+
+def _recommendation(view: View, candidate: Candidate) -> dict[str, Any]:
     doc = candidate.doc
-    told = summary.match(doc, score=candidate.score, matched=_texts(candidate))
-    given = summary.arguments(doc.tool.input_schema)
+    told = summary.match(_card(view, candidate), score=candidate.score, matched=_texts(candidate))
+    given = view.remember(("arguments", candidate.place), lambda: summary.arguments(doc.tool.input_schema))
     del told["tags"]
     return told | {
         "required_fields": list(given.required),
-        "argument_template": given.template,
+        "argument_template": dict(given.template),
         "argument_template_truncated": given.truncated,
         "category": doc.traits.category,
         "risk": doc.traits.risk,

@@ -17,6 +17,8 @@ TERMS = (24, 256)
 ALL_MATCHES_BYTES = 12_288
 MOST_FIELDS, FIELD_NAME_BYTES, FIELD_NAMES_BYTES = 48, 128, 2048
 PLACEHOLDER = "<value>"
+ALWAYS = ("namespaced", "server", "tool", "description")  # the short form says these even when they are empty
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,16 +28,23 @@ class Arguments:
     truncated: bool
 
 
-def match(doc: ToolDoc, *, score: float | None = None, matched: Sequence[str] = ()) -> dict[str, Any]:
-    """A tool in full as an answer may show it; nothing is left out."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What does not depend on the request: in full, and in the short form without what is empty."""
+
+    full: dict[str, Any]
+    short: dict[str, Any]
+    truncated: bool
+
+
+def card(doc: ToolDoc) -> Card:
     title, cut_title = clip(doc.title, TITLE_BYTES)
     description, cut_description = clip(doc.tool.description, DESCRIPTION_BYTES)
     server_description, cut_server = clip(doc.endpoint.description, ENDPOINT_DESCRIPTION_BYTES)
     tags, cut_tags = _bounded(doc.endpoint.tags, *TAGS)
     use_when, cut_use = _bounded(doc.endpoint.use_when, *HINTS)
     tool_use_when, cut_tool_use = _bounded(doc.hints, *HINTS)
-    terms, cut_terms = _bounded(matched, *TERMS)
-    return {
+    full = {
         "namespaced": doc.public,
         "server": doc.endpoint.name,
         "tool": doc.fragment,
@@ -45,30 +54,50 @@ def match(doc: ToolDoc, *, score: float | None = None, matched: Sequence[str] = 
         "tags": tags,
         "use_when": use_when,
         "tool_use_when": tool_use_when,
+    }
+    return Card(
+        full=full,
+        short={key: value for key, value in full.items() if key in ALWAYS or value},
+        truncated=any((cut_title, cut_description, cut_server, cut_tags, cut_use, cut_tool_use)),
+    )
+
+
+def match(known: Card, *, score: float | None = None, matched: Sequence[str] = ()) -> dict[str, Any]:
+    """A tool in full as an answer may show it; nothing is left out."""
+    terms, cut = _bounded(matched, *TERMS)
+    return _copied(known.full) | {
         "score": score,
         "matched_terms": terms,
-        "metadata_truncated": any((cut_title, cut_description, cut_server, cut_tags, cut_use, cut_tool_use, cut_terms)),
+        "metadata_truncated": known.truncated or cut,
     }
 
 
-def alternative(doc: ToolDoc, *, score: float | None = None, matched: Sequence[str] = ()) -> dict[str, Any]:
+def alternative(known: Card, *, score: float | None = None, matched: Sequence[str] = ()) -> dict[str, Any]:
     """The short form: who it is and what it says, and the rest only where there is something to say."""
-    always = ("namespaced", "server", "tool", "description")
-    return {key: value for key, value in match(doc, score=score, matched=matched).items() if key in always or value}
+    terms, cut = _bounded(matched, *TERMS)
+    told = _copied(known.short)
+    if score:
+        told["score"] = score
+    if terms:
+        told["matched_terms"] = terms
+    if known.truncated or cut:
+        told["metadata_truncated"] = True
+    return told
+
+
+def _copied(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Answers belong to whoever asked, their lists too."""
+    return {key: value.copy() if isinstance(value, list) else value for key, value in told.items()}
 
 
 def within_bytes(matches: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
     """As many matches as fit into the answer, the first always; and whether any was left out for that."""
-    kept: list[dict[str, Any]] = []
-    size = 0
-    for one in matches:
-        size += len(json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")) + (
-            1 if kept else 0
-        )
-        if kept and size > ALL_MATCHES_BYTES:
-            return kept, True
-        kept.append(one)
-    return kept, False
+    kept = list(matches)
+    size = len(_compact(kept).encode(errors="replace")) - len("[]")
+    whole = len(kept)
+    while len(kept) > 1 and size > ALL_MATCHES_BYTES:
+        size -= len(_compact(kept.pop()).encode(errors="replace")) + len(",")
+    return kept, len(kept) < whole
 
 
 def arguments(schema: Mapping[str, Any]) -> Arguments:

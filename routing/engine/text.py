@@ -134,6 +134,8 @@ def spanish_stem(word: str) -> str:
 
 def clip(text: str, limit: int) -> tuple[str, bool]:
     """White space collapsed and at most `limit` bytes, with an ellipsis when something was cut."""
+    if len(text) <= limit and text.isalnum() and text.isascii():
+        return text, False
     text = " ".join(text.split())
     raw = text.encode(errors="replace")
     if len(raw) <= limit:
