@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.meaning import ROUNDING, Rounded, Vectors, WordVectors
-from routing.engine.parts import FIELDS, OWN, SHARED, SHARED_ACTION, Doubles, Floats, Ints, Part, ToolDoc
+from routing.engine.parts import FIELDS, GUARDED, OWN, SHARED, SHARED_ACTION, Doubles, Floats, Ints, Part
 from routing.engine.query import read_request
 from routing.engine.text import stem
 
-GUARDED = ("erase", "execute")
-HARM = {"read": 0, "write": 1, "execute": 2, "erase": 3}
 ROUGH_AXES = 64
 # Tools that are compared at once: so few that the linear algebra below numpy starts no threads, since waiting for them
 # costs more than they bring, and far more on a machine that has other work.
@@ -58,7 +56,7 @@ class Index:
         self.first_doc = dict(zip((part.endpoint.name for part in parts), _offsets(parts), strict=True))
         self.endpoint_of = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.docs) for part in parts])
         # In the order of their letters, so that their order says nothing of what else exists.
-        ids = {term: number for number, term in enumerate(sorted({term for part in parts for term in part.vocabulary}))}
+        ids = {term: number for number, term in enumerate(sorted(set().union(*(part.vocabulary for part in parts))))}
         places = [np.fromiter(map(ids.__getitem__, part.vocabulary), np.int32, len(part.vocabulary)) for part in parts]
         self.term_ids = ids
         terms_ = _joined([place[part.terms] for place, part in zip(places, parts, strict=True)], np.int32)
@@ -76,10 +74,9 @@ class Index:
         self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
         self.own: npt.NDArray[np.bool_] = (self.weights[:, OWN] > 0).sum(axis=1) > 0
         self.guarded = {
-            effect: np.fromiter((is_guarded(doc, effect) for doc in self.docs), np.bool_, len(self.docs))
-            for effect in GUARDED
+            effect: _joined([part.guarded[place] for part in parts], np.bool_) for place, effect in enumerate(GUARDED)
         }
-        self.harm = np.array([HARM.get(doc.traits.effect, 0) for doc in self.docs], np.intp)
+        self.harm = _joined([part.harm for part in parts], np.int8)
         self._pointing: Rounded | None = None
         self._roughly: Floats | None = None
         self.by_phrase: dict[str, list[int]] = {}
@@ -191,12 +188,6 @@ def nth_largest(values: npt.NDArray[np.floating], nth: int) -> Any:
     return np.partition(high, -nth)[-nth]
 
 
-def is_guarded(doc: ToolDoc, effect: str) -> bool:
-    """Whether a tool erases, or is known to execute: "execute" for want of knowledge is no reproach."""
-    known = doc.traits.provenance.get("effect") != "inferred" or doc.traits.category == "execute"
-    return doc.traits.effect == effect and (effect == "erase" or known)
-
-
 def _offsets(parts: Sequence[Part]) -> list[int]:
     offsets, total = [], 0
     for part in parts:
@@ -205,5 +196,5 @@ def _offsets(parts: Sequence[Part]) -> list[int]:
     return offsets
 
 
-def _joined(arrays: list[Ints], kind: Any) -> npt.NDArray[Any]:
+def _joined(arrays: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.zeros(0, kind)

@@ -94,18 +94,29 @@ def describe_traits(tool: Tool, *, overridden: Iterable[str] = ()) -> Traits:
     """What a tool is, with the provenance of each trait. `overridden` names the traits that an operator has set."""
     annotated = annotated_traits(tool.annotations)
     inferred = infer_traits(tool.name, tool.description or tool.title or "")
-    values: dict[str, str] = {}
-    provenance: dict[str, str] = {}
+    values: list[str] = []
+    provenance: list[str] = []
     by_operator = set(overridden)
     for trait in ("category", "risk", "effect"):
         declared = getattr(tool, trait)
         if declared is not None:
-            values[trait], provenance[trait] = declared, OVERRIDDEN if trait in by_operator else DECLARED
+            values.append(declared)
+            provenance.append(OVERRIDDEN if trait in by_operator else DECLARED)
         elif trait in annotated:
-            values[trait], provenance[trait] = annotated[trait], ANNOTATION
+            values.append(annotated[trait])
+            provenance.append(ANNOTATION)
         else:
-            values[trait], provenance[trait] = inferred[trait], INFERRED
-    return Traits(**values, provenance=MappingProxyType(provenance))
+            values.append(inferred[trait])
+            provenance.append(INFERRED)
+    return _traits(tuple(values), tuple(provenance))
+
+
+@lru_cache(maxsize=1 << 10)
+def _traits(values: tuple[str, ...], provenance: tuple[str, ...]) -> Traits:
+    """The same object for all tools that are alike in this: there are few kinds and many tools."""
+    names = ("category", "risk", "effect")
+    told = dict(zip(names, values, strict=True))
+    return Traits(**told, provenance=MappingProxyType(dict(zip(names, provenance, strict=True))))
 
 
 def annotated_traits(annotations: Mapping[str, Any]) -> dict[str, str]:
@@ -165,7 +176,7 @@ def _verbs(name: str) -> str:
 def _first(rules: Rules, words: str) -> str | None:
     spoken = frozenset(words.split())
     for answer, wanted, phrases in rules:
-        if not wanted.isdisjoint(spoken) or any(phrase in words for phrase in phrases):
+        if not wanted.isdisjoint(spoken) or phrases and any(phrase in words for phrase in phrases):
             return answer
     return None
 

@@ -32,6 +32,8 @@ Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 _NO_CAPABILITIES: Mapping[str, Capability] = MappingProxyType({})
+GUARDED = ("erase", "execute")
+HARM = {"read": 0, "write": 1, "execute": 2, "erase": 3}
 TEXT_LIMIT = 4096  # characters of one field that are read
 MEANING_LIMIT = 400  # of a description: what comes later is detail
 
@@ -127,6 +129,8 @@ class Part:
     terms: Ints
     tools: Ints
     weights: Halves  # one row per posting, one column per field
+    harm: npt.NDArray[np.int8]  # of each tool: the more, the worse a wrong call
+    guarded: npt.NDArray[np.bool_]  # one row for each guarded effect, one column for each tool
     spelled: Spelled
     _pointing: list[Rounded] = field(default_factory=list, compare=False, repr=False)
 
@@ -143,19 +147,26 @@ class _Writer:
 
     spelled: dict[str, tuple[str, set[int]]]
     ids: dict[str, int]
-    rows: list[tuple[int, int, list[float]]]
+    terms: list[int]
+    tools: list[int]
+    cells: list[int]  # of the weights that are not zero: row by row, a column for each field
+    values: list[float]
 
     def add(self, place: int, weighed: Mapping[int, Mapping[str, float]]) -> None:
-        """One tool: term -> weight of each of its fields."""
-        found: dict[str, list[float]] = {}
+        """One tool: for each field the weights of its terms."""
+        rows: dict[str, int] = {}
+        first, ids = len(self.terms), self.ids
         for column, weights in weighed.items():
-            for term, weight in weights.items():
-                row = found.get(term)
-                if row is None:
-                    row = found[term] = [0.0] * len(FIELDS)
-                row[column] = weight
-        ids = self.ids
-        self.rows.extend((ids.setdefault(term, len(ids)), place, weights) for term, weights in found.items())
+            for term in weights:
+                self.cells.append((first + rows.setdefault(term, len(rows))) * len(FIELDS) + column)
+            self.values.extend(weights.values())
+        self.terms.extend([ids.setdefault(term, len(ids)) for term in rows])
+        self.tools.extend([place] * len(rows))
+
+    def weights(self) -> Halves:
+        found = np.zeros(len(self.terms) * len(FIELDS), np.float16)
+        found[np.array(self.cells, np.intp)] = np.array(self.values, np.float16)
+        return found.reshape(-1, len(FIELDS))
 
     def weigh(self, name: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
         """Term -> its length-normalised, capped and weighted frequency in one field of these tools."""
@@ -206,6 +217,12 @@ def _every_term(run: str) -> tuple[tuple[str, str], ...]:
     return tuple((term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run))
 
 
+def is_guarded(doc: ToolDoc, effect: str) -> bool:
+    """Whether a tool erases, or is known to execute: "execute" for want of knowledge is no reproach."""
+    known = doc.traits.provenance.get("effect") != "inferred" or doc.traits.category == "execute"
+    return doc.traits.effect == effect and (effect == "erase" or known)
+
+
 def meaning_words(doc: ToolDoc) -> list[str]:
     """The words that say what a tool is for."""
     texts = [" ".join(doc.name_words), doc.title, doc.tool.description[:MEANING_LIMIT], *doc.hints]
@@ -221,7 +238,7 @@ def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] 
         _document(endpoint, tool, names, tuple(hints.get(tool.name, ())), said)
         for tool in sorted(endpoint.tools, key=lambda one: one.name)
     )
-    writer = _Writer({}, {}, [])
+    writer = _Writer({}, {}, [], [], [], [])
     shared = _weighed(writer, shared_texts(endpoint), range(len(docs)))
     _say(shared, TAGS, writer.say(said, 1.0, range(len(docs))))
     for place, doc in enumerate(docs):
@@ -229,15 +246,16 @@ def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] 
         about = [saying for saying in said if saying.is_about(doc.name_terms)]
         _say(own, TOOL_HINTS, writer.say(about, OWN_SAYING, (place,)))
         writer.add(place, own | shared)
-    rows = writer.rows
     return Part(
         endpoint=endpoint,
         sayings=said,
         docs=docs,
         vocabulary=tuple(writer.ids),
-        terms=np.fromiter((row[0] for row in rows), np.int32, len(rows)),
-        tools=np.fromiter((row[1] for row in rows), np.int32, len(rows)),
-        weights=np.array([row[2] for row in rows], np.float16).reshape(len(rows), len(FIELDS)),
+        terms=np.array(writer.terms, np.int32),
+        tools=np.array(writer.tools, np.int32),
+        weights=writer.weights(),
+        harm=np.array([HARM.get(doc.traits.effect, 0) for doc in docs], np.int8),
+        guarded=np.array([[is_guarded(doc, effect) for doc in docs] for effect in GUARDED], np.bool_),
         spelled=Spelled.of(writer.spelled, writer.ids),
     )
 

@@ -18,8 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from routing.engine.calibration import SHIPPED, Calibration
-from routing.engine.index import GUARDED, is_guarded
-from routing.engine.parts import ToolDoc
+from routing.engine.parts import GUARDED, ToolDoc, is_guarded
 from routing.engine.query import QueryTerm
 from routing.engine.scoring import DIGITS, Lineup, Ranking
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 
 from routing.engine.concepts import action_stems, classes
 from routing.engine.evidence import Array, Asked, Places, by_field, spread, touch, weigh
-from routing.engine.index import GUARDED, Owners, nth_largest
+from routing.engine.index import Owners, nth_largest
 from routing.engine.matching import Variant, variants
 from routing.engine.meaning import Vectors, WordVectors
-from routing.engine.parts import FIELD_NAMES, ToolDoc
+from routing.engine.parts import FIELD_NAMES, GUARDED, ToolDoc
 from routing.engine.query import QueryTerm, Request
 from routing.engine.scope import View
 
@@ -308,7 +309,7 @@ class Scorer:
     def _asks_for(self, effect: str) -> bool:
         """Whether some word of the request, or what it stands for, asks to erase or to execute."""
         numbers = self.view.remember(("asks", effect), lambda: self._known(action_stems(effect)))
-        return any(self.named.get(number, 0.0) > 0 for number in numbers)
+        return not self.named.keys().isdisjoint(numbers)
 
     def _known(self, stems: Iterable[str]) -> list[int]:
         numbers = (self.view.term(one) for one in stems)
@@ -347,6 +348,8 @@ class Scorer:
             self.meant[columns],
         )
         met = (self.evidence.spots[:, columns] >= 0).T
+        terms = [entry.term for entry in self.asked]
+        heads = [term.head for term in terms]
         told = zip(places.tolist(), met.tolist(), *(one.tolist() for one in numbers), strict=True)
         for place, knows, score, coverage, name_coverage, density, likeness, meant in told:
             doc = index.docs[place]
@@ -356,12 +359,12 @@ class Scorer:
                 score=score,
                 coverage=coverage,
                 name_coverage=name_coverage,
-                matched=tuple(entry.term for entry, known in zip(self.asked, knows, strict=True) if known),
+                matched=tuple(compress(terms, knows)),
                 density=density,
                 likeness=likeness,
                 meant=meant,
                 exact_name=doc.phrase == self.request.phrase,
-                head_missed=any(entry.term.head and not known for entry, known in zip(self.asked, knows, strict=True)),
+                head_missed=not all(compress(knows, heads)),
                 forbidden=bool(self.forbidden & doc.name_terms),
             )
 
