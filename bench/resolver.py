@@ -1,11 +1,11 @@
 """How fast the resolver answers and compiles, beside bm25s on the same queries.
 
-    python bench/resolver.py --data DIR [--sizes 500,10000] [--rounds 3]
+    python bench/resolver.py --data DIR [--sizes 500,5000,10000] [--rounds 3]
 
 DIR holds the sets that bench/fit_judge.py reads; their catalogs together, repeated under other endpoint names until there
 are enough tools, are asked 300 of their questions. bm25s is asked too where it is installed (it is no dependency). Times are
 processor time of the one thread that works, each question's best of the rounds. Memory is what the compiled catalog adds
-to the process, tables included, the document left out.
+to the process, tables included, the document left out: it holds for the first size only, since a process keeps what it had.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--data", type=Path, required=True)
     asked.add_argument("--sets", default=SETS)
-    asked.add_argument("--sizes", default="500,10000")
+    asked.add_argument("--sizes", default="500,5000,10000")
     asked.add_argument("--rounds", type=int, default=3)
     given = asked.parse_args()
     tools, questions = read(given.data, given.sets.split(","))
