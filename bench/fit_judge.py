@@ -1,6 +1,9 @@
 """Fit the two heads of the judge on labelled questions, and say what they are worth on catalogs they were not fitted on.
 
-    python bench/fit_judge.py --data DIR [--sets metatool,bfcl,…] [--out routing/engine/data/judge.json]
+    python bench/fit_judge.py --data DIR [--sets metatool,bfcl,…] [--encoder DIR] [--out routing/engine/data/judge.json]
+
+With `--encoder`, a folder made by `manage.py build_encoder`, the heads of the deep tier are fitted too (this needs the package
+onnxruntime); without it those in the file stay as they are, unless the judge's features have changed.
 
 Every set is a folder with `catalog.json` ({"tools": [{server, name, description, input_schema, use_when}]}) and
 `queries.jsonl` ({id, query, gold: [server__name], kind, split}). Each question is asked twice: of the whole catalog, and of
@@ -26,6 +29,7 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from routing.engine import load_registry
+from routing.engine.encoder import Encoder, TextVectors, rounded, texts_of
 from routing.engine.meaning import shipped_vectors
 from routing.engine.policy import Thresholds, features, judge
 from routing.engine.query import read_request
@@ -53,11 +57,14 @@ def main() -> None:
     asked.add_argument("--data", type=Path, required=True)
     asked.add_argument("--sets", default="metatool,bfcl,mcp_servers,clinc_oos")
     asked.add_argument("--split", default="dev")
+    asked.add_argument("--encoder", type=Path, help="folder of the local encoder: fit the deep tier too")
     asked.add_argument("--out", type=Path)
     given = asked.parse_args()
+    if given.encoder:
+        Asked.texts = Texts(given.encoder)
     names = given.sets.split(",")
     fitted: dict[str, Any] = {"sets": names, "data": digest(given.data, names), "heads": {}, "left_out": {}}
-    for tier in ("lexical", "static"):
+    for tier in ("lexical", "static", *(("deep",) if given.encoder else ())):
         rows = {name: read_set(given.data / name, given.split, tier) for name in names}
         fitted["left_out"][tier] = {name: left_out(rows, name, tier) for name in names}
         fitted["heads"][tier] = told(fit(list(rows.values()), tier))
@@ -68,8 +75,21 @@ def main() -> None:
         }
         fitted["left_out"][tier]["mean"] = mean
         print(tier, "mean", json.dumps(mean), flush=True)
+    if given.out and not given.encoder:
+        keep_deep(given.out, fitted)
     if given.out:
         given.out.write_text(json.dumps(fitted, indent=1) + "\n")
+
+
+def keep_deep(path: Path, fitted: dict[str, Any]) -> None:
+    """The deep tier's heads from the file as it was; they go when they weigh what the judge no longer looks at."""
+    before = json.loads(path.read_text()) if path.exists() else {"heads": {}}
+    deep = before["heads"].get("deep")
+    if deep is None or deep["right"].keys() != fitted["heads"]["static"]["right"].keys():
+        print("no heads for the deep tier: fit them with --encoder")
+        return
+    fitted["heads"]["deep"] = deep
+    fitted["left_out"]["deep"] = before["left_out"]["deep"]
 
 
 def digest(folder: Path, names: Sequence[str]) -> str:
@@ -94,9 +114,25 @@ def read_set(folder: Path, split: str, tier: str) -> list[Row]:
     ]
 
 
+class Texts:
+    """What the local encoder makes of texts, each read once."""
+
+    def __init__(self, folder: Path) -> None:
+        from routing.providers.encoders.local import LocalEncoder
+
+        self._encoder = LocalEncoder(folder)
+        self._known: dict[str, Any] = {}
+
+    def vectors(self, texts: Sequence[str]) -> list[Any]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self._encoder.encode(new), strict=True) if new else ())
+        return [self._known[text] for text in texts]
+
+
 class Asked:
     """A catalog that is asked questions; made once for each list of tools."""
 
+    texts: Texts | None = None
     _made: dict[int, Asked] = {}
 
     def __new__(cls, tools: list[dict[str, Any]], tier: str) -> Asked:
@@ -121,7 +157,19 @@ class Asked:
             if tool.get("use_when"):
                 one.setdefault("tool_use_when", {})[tool["name"]] = tool["use_when"]
         self.catalog = load_registry({"version": 1, "endpoints": list(endpoints.values())})
-        self.vectors = shipped_vectors() if tier == "static" else None
+        self.vectors = None if tier == "lexical" else shipped_vectors()
+        self.deep = None
+        if tier == "deep" and self.texts is not None:
+            docs = self.catalog.index.docs
+            said = [text for doc in docs for text in texts_of(doc)]
+            rows = map(rounded, self.texts.vectors(said))
+            self.deep = TextVectors(docs, dict(zip(said, rows, strict=True)))
+
+    def encoder(self, query: str) -> Encoder | None:
+        """How near the tools come to a query, in the deep tier."""
+        if self.deep is None or self.texts is None:
+            return None
+        return self.deep.asked(self.texts.vectors([query])[0])
 
 
 def identity(tool: Mapping[str, Any]) -> str:
@@ -134,8 +182,11 @@ def share(text: str) -> float:
 
 def ask(asked: Asked, question: Mapping[str, Any], unfit: str = "far") -> Row | None:
     """One question's row; None for small talk and empty rankings, which no number judges."""
-    request = read_request(question["query"].encode()[:2048].decode(errors="ignore"))
-    ranking = rank_view(asked.catalog.view("default"), request, limit=20, vectors=asked.vectors)
+    query = question["query"].encode()[:2048].decode(errors="ignore")
+    request = read_request(query)
+    ranking = rank_view(
+        asked.catalog.view("default"), request, limit=20, vectors=asked.vectors, encoder=asked.encoder(query)
+    )
     gold = set(question["gold"])
     left = gold & set(asked.identities.values())
     if request.small_talk or not request.content or not ranking.candidates or (unfit == "near" and not gold):
@@ -151,7 +202,7 @@ def ask(asked: Asked, question: Mapping[str, Any], unfit: str = "far") -> Row | 
 
 
 def columns(rows: Sequence[Row], tier: str) -> tuple[list[str], Array]:
-    names = [name for name in rows[0].features if tier == "static" or name not in MEANING_ONLY]
+    names = [name for name in rows[0].features if tier != "lexical" or name not in MEANING_ONLY]
     return names, np.array([[1.0, *(row.features[name] for name in names)] for row in rows])
 
 

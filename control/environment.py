@@ -91,6 +91,13 @@ class Environment(BaseSettings):
         alias="SWITCHYARD_SNAPSHOT_POLL_S",
         description="Seconds between looks for a new revision or key in each process; 0: look at every use.",
     )
+    deep_budget_ms: int = Field(
+        150,
+        ge=0,
+        le=10_000,
+        alias="SWITCHYARD_DEEP_BUDGET_MS",
+        description="Milliseconds that an answer waits for the deep tier before the static one stands; 0: never asked.",
+    )
     debug: bool = Field(
         False, alias="SWITCHYARD_DEBUG", description="Django's debug pages; never on a server that others reach."
     )

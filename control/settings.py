@@ -105,6 +105,8 @@ DATABASES = {"default": _postgresql(environment.database_url) if environment.dat
 # --- Bus and workers ------------------------------------------------------------------------------------------------
 BUS_URL = environment.bus_url
 SNAPSHOT_POLL_S = environment.snapshot_poll_s
+ENCODER_DIR = DATA_DIR / "encoder"
+DEEP_BUDGET_S = environment.deep_budget_ms / 1000
 
 CELERY_BROKER_URL = environment.broker_url
 CELERY_TASK_IGNORE_RESULT = True
@@ -116,6 +118,7 @@ CELERY_TASK_ROUTES = {
     "routing.tasks.sweep": {"queue": "ledger"},
     "routing.tasks.recalibrate": {"queue": "ledger"},
     "routing.tasks.run_search": {"queue": "search"},
+    "routing.tasks.make_vectors": {"queue": "search"},  # it may take minutes, and nobody waits for it
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

@@ -30,6 +30,7 @@ _NUDGE = "switchyard:nudge:{}"
 _HEART = "switchyard:heart:{}"
 _ADVICE = "switchyard:advice:{}:{}"
 _ADVISED = "switchyard:advised:{}:{}:{}"
+_CLAIM = "switchyard:claim:{}"
 HEART_LASTS_S = 6
 
 # A bus that hangs costs this much once; then it is taken to be away for a while, so that answers do not wait for it.
@@ -210,6 +211,20 @@ def read_events(workspace_id: Any, count: int) -> list[tuple[bytes, dict[str, An
 def drop_events(workspace_id: Any, marks: Sequence[bytes]) -> None:
     if marks:
         _call(client().xdel, _STREAM.format(workspace_id), *marks)
+
+
+def claim(work: str, seconds: int) -> bool:
+    """Whether a piece of work is ours for a while: nobody else holds it."""
+    return bool(_call(client().set, _CLAIM.format(work), 1, nx=True, ex=seconds))
+
+
+def hold(work: str, seconds: int) -> None:
+    """Keep a claim for so long from now on."""
+    _call(client().set, _CLAIM.format(work), 1, ex=seconds)
+
+
+def release(work: str) -> None:
+    _call(client().delete, _CLAIM.format(work))
 
 
 def beat_heart(worker: str) -> None:

@@ -118,6 +118,11 @@ def _renumbered(previous: Live, number: int) -> Live:
 _snapshot: Watched[Snapshot] = Watched(_load)
 
 
+def every() -> Snapshot:
+    """All of them, by workspace id."""
+    return _snapshot.get()
+
+
 def live(workspace_id: Any) -> Live:
     """The live catalog of a workspace; no database is asked where the watcher runs."""
     found = _snapshot.get().get(workspace_id)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from routing.services import calibration, decisions, ledger
+from routing.services import calibration, decisions, ledger, meaning
 
 LINGER_S = 0.08
 
@@ -29,6 +29,13 @@ def write_ledger(workspace_id: str) -> None:
 def sweep() -> None:
     """Queue again what was lost on the way, give up what is too old, and write what waits."""
     decisions.sweep()
+    meaning.sweep()
+
+
+@shared_task(ignore_result=True)
+def make_vectors(workspace_id: str) -> None:
+    """Encode the texts of the live catalog that no vector is kept of yet."""
+    meaning.make(UUID(workspace_id))
 
 
 @shared_task(ignore_result=True)
@@ -45,5 +52,10 @@ def _send_decision(decision_id: str) -> None:
     decide.apply_async((decision_id,))
 
 
+def _send_vectors(workspace_id: str) -> None:
+    make_vectors.apply_async((workspace_id,), expires=meaning.CLAIM_S)
+
+
+meaning.on_missing(_send_vectors)
 ledger.on_wake(_wake_writer)
 decisions.on_enqueue(_send_decision)

@@ -80,7 +80,7 @@ async def _content(
         return None
     try:
         caller = caller_of(harness)
-        if not decisions.computes_only(caller, asked.tier):
+        if not decisions.needs_no_worker(caller):
             return None
         answer = await decisions.resolve_on_loop(
             _handover,

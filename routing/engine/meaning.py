@@ -18,7 +18,7 @@ import numpy.typing as npt
 Vectors = npt.NDArray[np.float32]
 Rounded = npt.NDArray[np.int8]
 
-LEXICAL = "lexical"  # the tier without vectors
+AUTO, LEXICAL, STATIC, DEEP = "auto", "lexical", "static", "deep"  # tiers; the second is without vectors
 ROUNDING = 127
 LONGEST_PIECE = 20
 WHOLE_PIECE = 3  # letters of half a word that may still mean something

@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 from routing.engine.calibration import SHIPPED, Calibration
+from routing.engine.meaning import STATIC
 from routing.engine.parts import GUARDED, ToolDoc, is_guarded
 from routing.engine.query import QueryTerm
 from routing.engine.scoring import DIGITS, Lineup, Ranking
@@ -181,7 +182,7 @@ def probabilities(ranking: Ranking) -> tuple[float, float]:
     if not ranking.candidates:
         return 0.0, 0.0
     found = features(ranking)
-    heads = shipped_heads()["static" if ranking.meaning else "lexical"]
+    heads = shipped_heads().get(ranking.tier) or shipped_heads()[STATIC]
     match = _logistic(heads.match, found) * (FAULT_SHARE if ranking.request.fault else 1.0)
     return match, match * _logistic(heads.right, found)
 

@@ -13,8 +13,9 @@ from typing import Any
 from routing.engine import summary
 from routing.engine.catalog import Catalog
 from routing.engine.counterfactual import brought_by_hint
+from routing.engine.encoder import Encoder
 from routing.engine.explain import explanation
-from routing.engine.meaning import LEXICAL, WordVectors, vectors_of
+from routing.engine.meaning import AUTO, DEEP, WordVectors, vectors_of
 from routing.engine.parts import ToolDoc
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.query import Request, read_request
@@ -69,11 +70,13 @@ def resolve(
     max_hits: int = DEFAULT_HITS,
     explain: bool = False,
     tier: str = "auto",
-    encoder: object | None = None,
+    encoder: Encoder | None = None,
     policy: str | None = None,
 ) -> dict[str, Any]:
     """The answer to "which tool for this?". An unknown scope or policy raises KeyError; a query over 2,048 bytes is refused."""
-    return _decide(catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, policy=policy)[0]
+    return _decide(
+        catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, encoder=encoder, policy=policy
+    )[0]
 
 
 def resolve_detailed(
@@ -84,15 +87,18 @@ def resolve_detailed(
     max_hits: int | None = None,
     explain: bool = False,
     tier: str = "auto",
-    encoder: object | None = None,
+    encoder: Encoder | None = None,
     policy: str | None = None,
 ) -> Resolution:
     """The answer with what a ledger keeps of it.
 
     Without `max_hits` the policy says how many alternatives. `tier` is a wish; the answer says what was used. `encoder`
-    stands for a tier that is not built in.
+    knows how near the tools come to this very query (`encoder.TextVectors.asked`): with it the answer is of the deep tier
+    where that is asked for, or where it would be ambiguous without and the tier is left open.
     """
-    answer, grounds = _decide(catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, policy=policy)
+    answer, grounds = _decide(
+        catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, encoder=encoder, policy=policy
+    )
     if grounds is None:
         return Resolution(answer=answer)
     lineup, verdict, thresholds = grounds
@@ -105,7 +111,15 @@ def resolve_detailed(
 
 
 def _decide(
-    catalog: Catalog, query: str, *, scope: str, max_hits: int | None, explain: bool, tier: str, policy: str | None
+    catalog: Catalog,
+    query: str,
+    *,
+    scope: str,
+    max_hits: int | None,
+    explain: bool,
+    tier: str,
+    encoder: Encoder | None,
+    policy: str | None,
 ) -> tuple[dict[str, Any], tuple[Lineup, Verdict, Thresholds] | None]:
     """The answer and what it rests on: nothing for a query over the cap."""
     found = catalog.scope(scope)
@@ -114,15 +128,16 @@ def _decide(
     rules = catalog.policy(policy or found.policy).resolver
     thresholds = Thresholds.of(rules)
     limit = _bounded(int(rules["max_hits"]) if max_hits is None else max_hits, DEFAULT_HITS, MOST_HITS)
-    lineup = _line_up(
-        catalog,
-        scope,
-        query,
-        guard=bool(rules["erasing_never_first_on_tie"]),
-        most=EXPLAINED_CANDIDATES if explain else MOST_HITS + 1,
-        vectors=vectors_of(tier),
-    )
-    verdict = judge(lineup, thresholds, catalog.calibration)
+    guard = bool(rules["erasing_never_first_on_tie"])
+    most = EXPLAINED_CANDIDATES if explain else MOST_HITS + 1
+
+    def judged(encoder: Encoder | None) -> tuple[Lineup, Verdict]:
+        lineup = _line_up(catalog, scope, query, guard=guard, most=most, vectors=vectors_of(tier), encoder=encoder)
+        return lineup, judge(lineup, thresholds, catalog.calibration)
+
+    lineup, verdict = judged(encoder if tier == DEEP else None)
+    if encoder is not None and tier == AUTO and verdict.ambiguous:
+        lineup, verdict = judged(encoder)
     answer = _answer(catalog.revision(scope), query, lineup.present, verdict, limit)
     if explain:
 
@@ -132,8 +147,9 @@ def _decide(
                 other.view(scope),
                 request,
                 limit=CONSIDERED,
-                guard=bool(rules["erasing_never_first_on_tie"]),
+                guard=guard,
                 vectors=vectors_of(tier),
+                encoder=encoder.within(other.index.docs) if encoder and lineup.present.tier == DEEP else None,
             )
 
         answer["explanation"] = explanation(
@@ -272,7 +288,7 @@ def _answer(revision: str, query: str, ranking: Ranking, verdict: Verdict, limit
         "hint": _hint(verdict, answer),
         "probability": round(verdict.probability, PROBABILITY_DIGITS),
         "match_probability": round(verdict.match_probability, PROBABILITY_DIGITS),
-        "tier": "static" if ranking.meaning else LEXICAL,
+        "tier": ranking.tier,
     }
 
 
@@ -309,14 +325,22 @@ def _hint(verdict: Verdict, answer: Mapping[str, Any]) -> str:
 
 
 def _line_up(
-    catalog: Catalog, scope: str, query: str, *, guard: bool, most: int, vectors: WordVectors | None
+    catalog: Catalog,
+    scope: str,
+    query: str,
+    *,
+    guard: bool,
+    most: int,
+    vectors: WordVectors | None,
+    encoder: Encoder | None,
 ) -> Lineup:
     request = read_request(query)
+
+    def ranked(view: View) -> Ranking:
+        return rank_view(view, request, limit=most, guard=guard, vectors=vectors, encoder=encoder)
+
     whole = catalog.whole_view(scope)
-    return Lineup(
-        present=rank_view(catalog.view(scope), request, limit=most, guard=guard, vectors=vectors),
-        whole=None if whole is None else rank_view(whole, request, limit=most, guard=guard, vectors=vectors),
-    )
+    return Lineup(present=ranked(catalog.view(scope)), whole=None if whole is None else ranked(whole))
 
 
 def _ranked(lineup: Lineup, verdict: Verdict, most: int) -> list[Ranked]:

@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from routing.engine.concepts import action_stems, classes
+from routing.engine.encoder import Encoder
 from routing.engine.evidence import Array, Asked, Places, by_field, spread, touch, weigh
 from routing.engine.index import Owners, nth_largest
 from routing.engine.matching import Variant, variants
-from routing.engine.meaning import Vectors, WordVectors
+from routing.engine.meaning import DEEP, LEXICAL, STATIC, Vectors, WordVectors
 from routing.engine.parts import FIELD_NAMES, GUARDED, ToolDoc
 from routing.engine.query import QueryTerm, Request
 from routing.engine.scope import View
@@ -36,6 +37,7 @@ UNKNOWN_WORTH = 0.5  # of a word that no tool knows, when coverage is counted
 FOREIGN_WORTH = 0.5  # of that, where the request is in another language than catalogs mostly are
 PROPER_WORTH = 0.2  # of such a word when it is written like a name
 MEANING_SHARE = 1.5  # of the worth of the rarest word goes to the tool whose text points exactly the same way
+DEEP_SHARE = 3.5  # the same where a sentence encoder read both
 UNLIKE = 0.0  # texts that point no nearer the same way than this have nothing to do with each other
 CONSIDERED = 192  # tools that are held against the request word by word
 STRONG = 0.5  # of a request's worth: where the words win as much of it, none but their tools are looked at
@@ -88,7 +90,7 @@ class Ranking:
     count: int  # of all that the words or the meaning found and that can be had
     total: int  # of content terms, values that no tool knows left out
     strange: bool  # no tool knows the word that says what to do
-    meaning: bool  # whether vectors had a say
+    tier: str  # lexical | static | deep: what had a say in it
     _scorer: Scorer = field(repr=False)
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
@@ -131,20 +133,34 @@ class Lineup:
 
 
 def rank_view(
-    view: View, request: Request, *, limit: int, guard: bool = True, vectors: WordVectors | None = None
+    view: View,
+    request: Request,
+    *,
+    limit: int,
+    guard: bool = True,
+    vectors: WordVectors | None = None,
+    encoder: Encoder | None = None,
 ) -> Ranking:
     """The best `limit` tools of a view. `guard`: what erases or executes steps back where nobody asks for it.
 
-    With `vectors`, how near a tool's text comes to the request in meaning adds to its score.
+    With `vectors`, how near a tool's text comes to the request in meaning adds to its score; with `encoder`, that counts
+    in their place.
     """
-    return Scorer(view, request, guard=guard, vectors=vectors, limit=limit).ranking(limit)
+    return Scorer(view, request, guard=guard, vectors=vectors, encoder=encoder, limit=limit).ranking(limit)
 
 
 class Scorer:
     """One request against one view: arrays over the tools that can come out ahead, and the way back to their reasons."""
 
     def __init__(
-        self, view: View, request: Request, *, guard: bool, vectors: WordVectors | None = None, limit: int = 0
+        self,
+        view: View,
+        request: Request,
+        *,
+        guard: bool,
+        vectors: WordVectors | None = None,
+        encoder: Encoder | None = None,
+        limit: int = 0,
     ) -> None:
         self.view = view
         self.request = request
@@ -155,7 +171,7 @@ class Scorer:
         self.english = request.language == "english"
         self.named: dict[int, float] = {}  # term -> how far it is asked for
         self.asked = self._ask(request.content)
-        self._line_up(vectors, max(limit, CONSIDERED))
+        self._line_up(vectors, encoder, max(limit, CONSIDERED))
         self.forbidden = self._forbidden() if request.negated else frozenset[str]()
         self._adjust()
 
@@ -182,7 +198,7 @@ class Scorer:
         rarity = max((float(self.view.idf[one.term]) for one in found), default=self.view.rarest)
         return term.weight * rarity
 
-    def _line_up(self, vectors: WordVectors | None, most: int) -> None:
+    def _line_up(self, vectors: WordVectors | None, encoder: Encoder | None, most: int) -> None:
         """Choose the tools that can come out ahead, and hold the request against each."""
         index, sees = self.view.index, self.view.sees
         touched = touch(index, self.asked)
@@ -191,7 +207,13 @@ class Scorer:
         self.likeness: Array | None = None
         places = self._foremost(rough, most)
         spoken = _spoken(self.request) if vectors is not None else []
-        if vectors is not None and vectors.reads(spoken):
+        self.tier = LEXICAL
+        if encoder is not None and self.request.content:
+            self.tier = DEEP
+            places = np.union1d(places, encoder.nearest(sees, KINDRED))
+            self.likeness = encoder.likeness(places)
+        elif vectors is not None and vectors.reads(spoken):
+            self.tier = STATIC
             pointing = vectors.direction(spoken)
             if rough.max(initial=0.0) < STRONG * self.mass:
                 places = self._with_kindred(places, pointing, vectors)
@@ -238,7 +260,8 @@ class Scorer:
         }
         self.meant = np.zeros(len(places))
         if self.likeness is not None:
-            self.meant = MEANING_SHARE * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
+            share = DEEP_SHARE if self.tier == DEEP else MEANING_SHARE
+            self.meant = share * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
         if index.hints.size:
             self.adjustments["hint_coverage"] = self.base * HINT_SHARE * self._closest_hint() ** 2
         if wanted := self._said_of():
@@ -325,7 +348,7 @@ class Scorer:
             count=self.count,
             total=self.total,
             strange=self.strange,
-            meaning=self.likeness is not None,
+            tier=self.tier,
             _scorer=self,
         )
 

@@ -13,6 +13,7 @@ from routing.models.registry import (
     ToolRow,
 )
 from routing.models.revisions import Entry, Generation, Revision
+from routing.models.vectors import TextVector
 from routing.models.workspaces import Workspace
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Receipt",
     "Revision",
     "ScopeRow",
+    "TextVector",
     "ToolRow",
     "Workspace",
 ]

@@ -5,9 +5,9 @@ from routing.services.decisions.caller import Caller
 from routing.services.decisions.queue import enqueue, on_enqueue, request
 from routing.services.decisions.resolve import (
     browse,
-    computes_only,
     describe,
     judge,
+    needs_no_worker,
     resolve,
     resolve_lane,
     resolve_on_loop,
@@ -22,10 +22,10 @@ __all__ = [
     "RouteRequest",
     "advise",
     "browse",
-    "computes_only",
     "describe",
     "enqueue",
     "judge",
+    "needs_no_worker",
     "on_enqueue",
     "request",
     "request_route",

@@ -14,10 +14,12 @@ from uuid_utils import uuid7
 from routing.bus import Handover
 from routing.choices import DecisionType, EventKind
 from routing.engine import Resolution, describe_tool, resolve_detailed, search_tools
+from routing.engine.encoder import Encoder
+from routing.engine.meaning import AUTO, DEEP
 from routing.errors import NotFound
 from routing.events import RECOMMENDATION_DATA, allowed, timestamp
 from routing.sealing import keyed_digest
-from routing.services import ledger
+from routing.services import ledger, meaning
 from routing.services.decisions.caller import Caller
 from routing.snapshot import Live
 
@@ -39,9 +41,9 @@ def resolve(
     Raises Unavailable when neither keeps it, NotFound when the caller's scope is gone. A query that is too long is
     answered without a decision.
     """
-    answer, event = _decided(
-        caller, query, max_hits=max_hits, explain=explain, tier=tier, session_id=session_id, type_=type_
-    )
+    began = _Beginning.now(caller)
+    resolution = judge(began.live, caller, query, max_hits=max_hits, explain=explain, tier=tier)
+    answer, event = _decided(began, caller, query, resolution, session_id=session_id, type_=type_)
     if event is not None:
         ledger.record(caller.workspace_id, event)
     return answer
@@ -57,66 +59,116 @@ async def resolve_on_loop(
     tier: str | None = None,
     session_id: str | None = None,
 ) -> Answer:
-    """`resolve` for an event loop, where `computes_only` says so: judged on the spot, waiting for nothing but the bus."""
-    answer, event = _decided(caller, query, max_hits=max_hits, explain=explain, tier=tier, session_id=session_id)
+    """`resolve` for an event loop, where `needs_no_worker` says so: judged on the spot; what waits is the coroutine alone."""
+    began = _Beginning.now(caller)
+    question = _Question(live=began.live, caller=caller, query=query, max_hits=max_hits, explain=explain, tier=tier)
+    resolution = question.answered(question.wished)
+    if question.goes_deep(resolution):
+        encoder = await meaning.ask_on_loop(began.live, caller.scope, query)
+        resolution = resolution if encoder is None else question.answered(DEEP, encoder)
+    answer, event = _decided(began, caller, query, resolution, session_id=session_id)
     if event is not None:
         await ledger.record_on_loop(handover, caller.workspace_id, event)
     return answer
 
 
-def computes_only(caller: Caller, tier: str | None) -> bool:
-    """Whether a resolve needs nothing but memory and processor: no worker, and no tier that may ask somebody else."""
-    catalog = caller.live().catalog
-    policy = catalog.policy(catalog.scopes[caller.scope].policy)
-    return policy.lane["resolve"] == "inline" and (tier or policy.resolver["tier"]) != "deep"
+def needs_no_worker(caller: Caller) -> bool:
+    """Whether a resolve is decided where it is asked."""
+    return resolve_lane(caller) == "inline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Beginning:
+    """When a decision began, and by which catalog it is made."""
+
+    at: datetime
+    clock: float
+    live: Live
+
+    @classmethod
+    def now(cls, caller: Caller) -> _Beginning:
+        return cls(clock=time.perf_counter(), at=timezone.now(), live=caller.live())
 
 
 def _decided(
+    began: _Beginning,
     caller: Caller,
     query: str,
+    resolution: Resolution,
     *,
-    max_hits: int | None,
-    explain: bool,
-    tier: str | None,
     session_id: str | None,
     type_: str = DecisionType.RESOLVE.value,
 ) -> tuple[Answer, Mapping[str, Any] | None]:
     """The answer, and the event with which it must be kept before anyone sees it; none for a query that is too long."""
-    began, at = time.perf_counter(), timezone.now()
-    live = caller.live()
-    resolution = judge(live, caller, query, max_hits=max_hits, explain=explain, tier=tier)
     if "error" in resolution.answer:
         return resolution.answer, None
     decision_id = str(uuid7())
-    latency_ms = round((time.perf_counter() - began) * 1000, 3)
+    latency_ms = round((time.perf_counter() - began.clock) * 1000, 3)
     facts = Facts(
-        live=live,
+        live=began.live,
         caller=caller,
         resolution=resolution,
         query=query,
         decision_id=decision_id,
-        at=at,
+        at=began.at,
         latency_ms=latency_ms,
         session_id=session_id,
         type=type_,
     )
-    answer = resolution.answer | {"decision_id": decision_id, "revision": live.revision}
+    answer = resolution.answer | {"decision_id": decision_id, "revision": began.live.revision}
     return answer, facts.event() | {"decision": facts.decision()}
 
 
 def judge(
     live: Live, caller: Caller, query: str, *, max_hits: int | None, explain: bool, tier: str | None
 ) -> Resolution:
-    """The engine's answer under the scope's policy; the same call in the web process and on a worker."""
-    policy = live.catalog.policy(live.catalog.scopes[caller.scope].policy)
-    return resolve_detailed(
-        live.catalog,
-        query,
-        scope=caller.scope,
-        max_hits=policy.resolver["max_hits"] if max_hits is None else max_hits,
-        explain=explain,
-        tier=tier or policy.resolver["tier"],
-    )
+    """The engine's answer under the scope's policy; the same call in the web process and on a worker.
+
+    The deep tier is used where it is asked for, and where the tier is left open and the answer would be ambiguous. It may
+    take its time budget; when it gives nothing, the answer is the one without it.
+    """
+    question = _Question(live=live, caller=caller, query=query, max_hits=max_hits, explain=explain, tier=tier)
+    found = question.answered(question.wished)
+    if not question.goes_deep(found):
+        return found
+    encoder = meaning.ask(live, caller.scope, query)
+    return found if encoder is None else question.answered(DEEP, encoder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """A request under its scope's policy."""
+
+    live: Live
+    caller: Caller
+    query: str
+    max_hits: int | None
+    explain: bool
+    tier: str | None
+
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        catalog = self.live.catalog
+        return catalog.policy(catalog.scopes[self.caller.scope].policy).resolver
+
+    @property
+    def wished(self) -> str:
+        return self.tier or str(self.rules["tier"])
+
+    def answered(self, tier: str, encoder: Encoder | None = None) -> Resolution:
+        return resolve_detailed(
+            self.live.catalog,
+            self.query,
+            scope=self.caller.scope,
+            max_hits=self.rules["max_hits"] if self.max_hits is None else self.max_hits,
+            explain=self.explain,
+            tier=tier,
+            encoder=encoder,
+        )
+
+    def goes_deep(self, found: Resolution) -> bool:
+        """Whether this answer is to be looked for in the deep tier too."""
+        return self.wished == DEEP or self.wished == AUTO and bool(found.answer.get("ambiguous"))
 
 
 def resolve_lane(caller: Caller) -> str:

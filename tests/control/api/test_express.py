@@ -18,8 +18,9 @@ from control.keys import create_key, revoke_key
 from routing import bus, generation
 from routing.errors import Unavailable
 from routing.models import Decision, Event, PendingEvent
-from routing.services import decisions, ledger, registry, revisions
-from tests.routing.conftest import EDITOR
+from routing.services import decisions, ledger, meaning, registry, revisions
+from tests.embeddings import embeddings_server
+from tests.routing.conftest import DOCUMENT, EDITOR
 
 FETCH = {"query": "fetch https://example.com/guide as Markdown"}
 JSON = ("content-type", "application/json")
@@ -324,3 +325,54 @@ def test_a_bus_that_does_not_answer_holds_up_one_answer_and_is_then_left_alone(k
     assert (first.status, second.status) == (200, 200)
     assert time.monotonic() - began < 0.2
     assert PendingEvent.objects.filter(workspace=workspace).count() == 2
+
+
+# --- The deep tier on the loop --------------------------------------------------------------------------------------
+UNCLEAR = {"query": "the note", "explain": True}
+
+
+@pytest.fixture
+def encoder(workspace, settings) -> Any:
+    """An encoder of the registry, and the vectors of the live catalog."""
+    settings.DEEP_BUDGET_S = 0.3
+    meaning.forget()
+    with embeddings_server(lambda text: [0.1 + ("delete" in text.lower()), 0.1 + ("write" in text.lower())]) as server:
+        model = {"kind": "openai", "url": server.url, "model": "tiny", "features": {"embeddings": True}}
+        endpoints = [*DOCUMENT["endpoints"], {"name": "vectors", **model}]
+        registry.replace_working_copy(workspace, {**DOCUMENT, "endpoints": endpoints}, by=EDITOR)
+        revisions.publish(workspace, message="With an encoder", by=EDITOR)
+        meaning.make(workspace.pk)
+        yield server
+    meaning.forget()
+
+
+def test_the_short_way_goes_deep_as_the_ordinary_way_does(encoder, key):
+    short, ordinary = heard(key, UNCLEAR), heard(key, UNCLEAR, straight=True)
+
+    assert short.took_the_short_way
+    assert short.body["tier"] == "deep"
+    assert without_own(short.body) == without_own(ordinary.body)
+    assert encoder.texts.count("the note") == 1
+
+
+def test_an_encoder_that_is_slow_keeps_nobody_else_waiting(encoder, key):
+    encoder.mode = "slow"
+
+    async def both() -> tuple[Heard, Heard, float, float]:
+        try:
+            await ask(key, {**UNCLEAR, "tier": "static"})  # whatever is made when first needed
+            began = time.monotonic()
+            unclear = asyncio.create_task(ask(key, UNCLEAR))
+            await asyncio.sleep(0.02)
+            clear = await ask(key, {**UNCLEAR, "tier": "static"})
+            between = time.monotonic() - began
+            return await unclear, clear, between, time.monotonic() - began
+        finally:
+            await express.stop()
+
+    unclear, clear, between, whole = asyncio.run(both())
+
+    assert unclear.took_the_short_way and clear.took_the_short_way
+    assert (unclear.body["tier"], unclear.body["explanation"]) == ("static", clear.body["explanation"])
+    assert between < 0.3 <= whole + 0.02
+    assert whole < 0.3 + 0.5
