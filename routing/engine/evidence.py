@@ -19,9 +19,9 @@ from routing.engine.index import Index
 from routing.engine.matching import Variant
 from routing.engine.parts import SHARED, SHARED_ACTION, Ints
 from routing.engine.query import QueryTerm
+from routing.engine.ranges import Places, spread
 
 Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
 
 
 class Asked(NamedTuple):
@@ -63,13 +63,6 @@ def touch(index: Index, asked: Sequence[Asked]) -> Touched:
         tool=index.tools[row],
         won=worth[variant] * support,
     )
-
-
-def spread(starts: npt.NDArray[np.integer], lengths: npt.NDArray[np.integer]) -> tuple[Places, Places]:
-    """The numbers of all these ranges in a row, and for each the range it is from."""
-    owner = np.repeat(np.arange(len(lengths)), lengths)
-    before = np.cumsum(lengths) - lengths
-    return np.arange(len(owner)) + (starts - before)[owner], owner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

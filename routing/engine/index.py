@@ -17,6 +17,7 @@ from routing.engine.meaning import ROUNDING, Rounded, Vectors, WordVectors
 from routing.engine.parts import FIELDS, GUARDED, OWN, SHARED, SHARED_ACTION, Doubles, Floats, Ints, Part
 from routing.engine.query import read_request
 from routing.engine.text import stem
+from routing.engine.wording import Wordings
 
 ROUGH_AXES = 64
 # Tools that are compared at once: so few that the linear algebra below numpy starts no threads, since waiting for them
@@ -83,6 +84,10 @@ class Index:
         for place, doc in enumerate(self.docs):
             self.by_phrase.setdefault(doc.phrase, []).append(place)
         self.by_name = np.argsort(np.argsort([doc.public for doc in self.docs])) if self.docs else np.zeros(0, np.intp)
+
+    @cached_property
+    def texts(self) -> Wordings:
+        return Wordings.joined([part.texts for part in self.parts], [len(part.docs) for part in self.parts])
 
     @cached_property
     def names(self) -> Owners:

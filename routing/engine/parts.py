@@ -25,6 +25,7 @@ from routing.engine.registry import Capability, Endpoint, Tool
 from routing.engine.sayings import Saying, sayings
 from routing.engine.text import fold, joined, run_terms, runs, stem, terms, words
 from routing.engine.vocabulary import ENGLISH
+from routing.engine.wording import Wordings
 
 Floats = npt.NDArray[np.float32]
 Halves = npt.NDArray[np.float16]
@@ -35,6 +36,7 @@ _NO_CAPABILITIES: Mapping[str, Capability] = MappingProxyType({})
 GUARDED = ("erase", "execute")
 HARM = {"read": 0, "write": 1, "execute": 2, "erase": 3}
 TEXT_LIMIT = 4096  # characters of one field that are read
+WORDING_LIMIT = 200  # of a description: its first sentences say what it does
 MEANING_LIMIT = 400  # of a description: what comes later is detail
 
 
@@ -132,6 +134,7 @@ class Part:
     harm: npt.NDArray[np.int8]  # of each tool: the more, the worse a wrong call
     guarded: npt.NDArray[np.bool_]  # one row for each guarded effect, one column for each tool
     spelled: Spelled
+    texts: Wordings  # the wording of each tool and of each of its hints
     _pointing: list[Rounded] = field(default_factory=list, compare=False, repr=False)
 
     def directions(self, vectors: WordVectors) -> Rounded:
@@ -229,6 +232,12 @@ def meaning_words(doc: ToolDoc) -> list[str]:
     return [word for text in texts for word, _ in terms(text) if word not in ENGLISH]
 
 
+def _wordings(doc: ToolDoc) -> Iterator[list[str]]:
+    """What a tool says of itself, and each of its hints, as rows of stems."""
+    for text in (" ".join([*doc.name_words, doc.title, doc.tool.description[:WORDING_LIMIT]]), *doc.hints):
+        yield [stem(part) for word in words(fold(text[:TEXT_LIMIT])) for part in word.parts]
+
+
 def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] = _NO_CAPABILITIES) -> Part:
     """The part of an endpoint; `capabilities` are those that the registry describes, by name."""
     names = EndpointNames(endpoint.name, [tool.name for tool in endpoint.tools])
@@ -257,6 +266,7 @@ def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] 
         harm=np.array([HARM.get(doc.traits.effect, 0) for doc in docs], np.int8),
         guarded=np.array([[is_guarded(doc, effect) for doc in docs] for effect in GUARDED], np.bool_),
         spelled=Spelled.of(writer.spelled, writer.ids),
+        texts=Wordings.of([list(_wordings(doc)) for doc in docs]),
     )
 
 

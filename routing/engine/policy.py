@@ -21,7 +21,7 @@ from routing.engine.calibration import SHIPPED, Calibration
 from routing.engine.meaning import STATIC
 from routing.engine.parts import GUARDED, ToolDoc, is_guarded
 from routing.engine.query import QueryTerm
-from routing.engine.scoring import DIGITS, Lineup, Ranking
+from routing.engine.scoring import DIGITS, Candidate, Lineup, Ranking
 
 CONFIDENT, AMBIGUOUS, NO_MATCH = "confident", "ambiguous", "no_match"
 
@@ -32,6 +32,7 @@ TWIN_MARGIN = 0.16  # the same between tools that do the same
 WEAK_COVERAGE = 0.3
 LOW_FRACTION = 0.25
 MANY_TERMS = 4
+NAMED = 0.95  # at least, where the request is a tool's very name of several words
 FAULT_SHARE = 0.6  # of the chance is left where the request asks why something is so: what it names is under discussion
 
 Weights = Mapping[str, float]
@@ -114,11 +115,16 @@ def judge(lineup: Lineup, thresholds: Thresholds, calibration: Calibration = SHI
         return _none((*missing, "no_lexical_overlap"), right, match)
     if match < thresholds.match_at:
         return _none((*weak, *missing, "low_probability"), right, match)
-    doubts = (*_guards(ranking, thresholds), *weak, *missing)
+    found = (*doubts(ranking, thresholds), *missing)
     likely = right >= thresholds.bar(ranking.candidates[0].doc.traits.effect)
-    if likely and not doubts:
+    if likely and not found:
         return _confident(ranking, right, match)
-    return _ambiguous(ranking, doubts, right, match)
+    return _ambiguous(ranking, found, right, match)
+
+
+def doubts(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:
+    """What forbids confidence in the first of what can be had, whatever the probabilities."""
+    return (*_guards(ranking, thresholds), *_weaknesses(ranking))
 
 
 def _none(reasons: tuple[str, ...], right: float, match: float) -> Verdict:
@@ -184,7 +190,15 @@ def probabilities(ranking: Ranking) -> tuple[float, float]:
     found = features(ranking)
     heads = shipped_heads().get(ranking.tier) or shipped_heads()[STATIC]
     match = _logistic(heads.match, found) * (FAULT_SHARE if ranking.request.fault else 1.0)
-    return match, match * _logistic(heads.right, found)
+    right = match * _logistic(heads.right, found)
+    if _is_called_by_name(ranking.candidates[0]):
+        return max(match, NAMED), max(right, NAMED)
+    return match, right
+
+
+def _is_called_by_name(first: Candidate) -> bool:
+    """Whether the request is a tool's composed name and nothing else: labelled questions hold too few of these to learn from."""
+    return first.exact_name and len(first.doc.name_words) > 1
 
 
 def features(ranking: Ranking) -> dict[str, float]:
@@ -193,18 +207,16 @@ def features(ranking: Ranking) -> dict[str, float]:
     terms = sum(_counts_as(term) for term in first.matched)
     return {
         "margin": _margin(ranking),  # the first one's lead over the second, as a share of its score
-        "lead": _margin(ranking, to=4),  # its lead over the fifth
         "coverage": first.coverage,  # share of the request's worth that it covers
-        "support": first.coverage * first.density,
+        "support": first.coverage * first.density,  # the same, as strongly as its fields support it
         "name_coverage": first.name_coverage,  # share of its own name that is asked for
         "terms": min(terms, MANY_TERMS) / MANY_TERMS,  # how many whole words of the request, four being many
-        "density": first.density,  # how strongly its fields support what they cover
         "short": 1 / max(ranking.total, 1),
         "head_missed": float(first.head_missed),  # others know the word that says what to do, it does not
         "strange": float(ranking.strange),  # no tool knows the word that says what to do
         "likeness": max(first.likeness, 0.0),  # how near its text comes to the request in meaning
         "likest": max(max(one.likeness for one in ranking.candidates), 0.0),
-        "named": float(first.exact_name),
+        "wording": first.wording,  # how closely its own wording follows the request
     }
 
 
@@ -242,10 +254,10 @@ def _gap(ranking: Ranking) -> float:
     return round(first.score - others[0].score, DIGITS) if others else first.score
 
 
-def _margin(ranking: Ranking, to: int = 1) -> float:
-    """The lead over the next one, or one further down, as a share of the first score; 1 where there is none."""
+def _margin(ranking: Ranking) -> float:
+    """The lead over the next one as a share of the first score; 1 where there is none."""
     first = ranking.candidates[0].score
-    rival = ranking.candidates[to].score if len(ranking.candidates) > to else 0.0
+    rival = ranking.candidates[1].score if len(ranking.candidates) > 1 else 0.0
     return min(max((first - rival) / first, 0.0), 1.0) if first else 0.0
 
 

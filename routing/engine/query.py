@@ -15,6 +15,7 @@ from typing import NamedTuple
 from routing.engine import vocabulary as say
 from routing.engine.activity import LABEL, LABELS
 from routing.engine.text import Word, fold, is_particle, is_unspaced, stem, words
+from routing.engine.wording import BREAK
 
 _EXTENSIONS = (
     "py|js|ts|tsx|jsx|go|rs|rb|java|c|h|cpp|cs|php|sh|sql|html|css|json|yaml|yml|toml|xml|md|txt|csv|tsv|log|ini|cfg|lock"
@@ -91,6 +92,9 @@ class QueryTerm(NamedTuple):
 class Request:
     terms: tuple[QueryTerm, ...]
     phrase: str  # all its content words in a row
+    wording: tuple[
+        str, ...
+    ] = ()  # the stems of all its words in order, function words too; BREAK where something stands between
     small_talk: bool = False
     fault: bool = False  # asks why something is so
     language: str = "english"
@@ -134,10 +138,20 @@ def read_request(query: str) -> Request:
     return Request(
         terms=tuple(found),
         phrase="".join(one.word.text for one in spoken if one.kind == "word" and one.word.text not in stops),
+        wording=tuple(_wording(spoken)),
         small_talk=_is_small_talk(spoken, [term for term in found if term.counts], stops),
         fault=fault,
         language=language,
     )
+
+
+def _wording(spoken: Sequence[_Spoken]) -> Iterator[str]:
+    """All that is said, little words and all; labels and what must not be done part it."""
+    for one in spoken:
+        if one.kind == "word":
+            yield from map(stem, one.word.parts)
+        else:
+            yield BREAK
 
 
 def _mask(text: str) -> tuple[str, list[QueryTerm]]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from routing.engine.index import Index, Owners
 from routing.engine.naming import EndpointNames, split_name
 from routing.engine.registry import Registry, Scope
+from routing.engine.wording import Wording
 
 GROUP = "group:"
 Pair = tuple[str, str]
@@ -91,7 +92,7 @@ class View:
     A tool outside counts nowhere: not in an answer, not in the rarity of a word, not in the words that are known.
     """
 
-    __slots__ = ("_remembered", "hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size")
+    __slots__ = ("_remembered", "_wording", "hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size")
 
     def __init__(self, index: Index, sees: Mask) -> None:
         self.index = index
@@ -104,6 +105,14 @@ class View:
         self.rarest = float(np.log1p((self.size + IMAGINED) / 1.5))
         self.name_mass = self._mass(index.names)
         self.hint_mass = self._mass(index.hints)
+        self._wording: Wording | None = None
+
+    @property
+    def wording(self) -> Wording:
+        """Made when it is first needed; two threads that make it at once make the same."""
+        if self._wording is None:
+            self._wording = Wording(self.index.texts, self.sees)
+        return self._wording
 
     def remember(self, key: Hashable, find_out: Callable[[], T]) -> T:
         """What was found out once about this view, which never changes. Only so much is kept."""

@@ -17,12 +17,13 @@ import numpy as np
 
 from routing.engine.concepts import action_stems, classes
 from routing.engine.encoder import Encoder
-from routing.engine.evidence import Array, Asked, Places, by_field, spread, touch, weigh
+from routing.engine.evidence import Array, Asked, by_field, touch, weigh
 from routing.engine.index import Owners, nth_largest
 from routing.engine.matching import Variant, variants
 from routing.engine.meaning import DEEP, LEXICAL, STATIC, Vectors, WordVectors
 from routing.engine.parts import FIELD_NAMES, GUARDED, ToolDoc
 from routing.engine.query import QueryTerm, Request
+from routing.engine.ranges import Places, spread
 from routing.engine.scope import View
 
 COVERAGE_SHARE = 0.65  # of a score hangs on how much of the request is covered
@@ -30,6 +31,8 @@ NAME_SHARE = 0.45  # what a wholly named tool gains over its score
 HINT_SHARE = 0.5  # what a tool gains of whose hints one is wholly said by the request
 PHRASE_SHARE = 0.35  # what a tool gains whose very name is the request
 SAID_SHARE = 0.75  # of the best tool's score goes to the tool of which an operator's hint says just what is asked
+WORDING_SHARE = 0.5  # of the request's worth goes to the tool whose wording is just that of the request
+FOLLOWED = 64  # tools whose wording is held against the request
 FEWEST_SAID = 2  # words that such a hint needs: one word decides nothing
 NEGATED_SHARE = 0.7  # what a tool loses whose name does what is forbidden
 UNASKED_SHARE = 0.12  # what an erasing or executing tool loses where nobody asked to erase or execute
@@ -75,6 +78,7 @@ class Candidate(NamedTuple):
     density: float  # how strongly its fields support what they cover
     likeness: float  # how near its text comes to the request in meaning, -1..1; 0 without vectors
     meant: float  # the part of the score that this brought
+    wording: float  # how closely its own wording follows the request
     exact_name: bool
     head_missed: bool
     forbidden: bool = False  # its name does what the request forbids
@@ -271,20 +275,31 @@ class Scorer:
         if self.request.phrase in index.by_phrase:
             same = np.isin(places, index.by_phrase[self.request.phrase])
             self.adjustments["exact_name"] = self.base * PHRASE_SHARE * same
+        own = self.base + self.meant + self._follow_wording()
         if self.forbidden:
             bad = [bool(self.forbidden & index.docs[place].name_terms) for place in places]
-            self.adjustments["negated_action"] = (self.base + self.meant) * -NEGATED_SHARE * np.array(bad, np.float64)
+            self.adjustments["negated_action"] = own * -NEGATED_SHARE * np.array(bad, np.float64)
         unasked = [effect for effect in GUARDED if self.guard and not self._asks_for(effect)]
         if unasked:
             guarded = index.guarded[unasked[0]][places]
             for effect in unasked[1:]:
                 guarded = guarded | index.guarded[effect][places]
-            self.adjustments["effect_guard"] = (self.base + self.meant) * -UNASKED_SHARE * guarded
+            self.adjustments["effect_guard"] = own * -UNASKED_SHARE * guarded
         said = np.round(self.base + sum(self.adjustments.values()), DIGITS)
         if self.guard and self.meant.any():
             self._keep_tie(said)
         self.score = np.round(said + self.meant, DIGITS)
         self.count += int(np.count_nonzero(self.score > 0) - np.count_nonzero(self.matches))
+
+    def _follow_wording(self) -> Array:
+        """What the tools ahead gain whose own wording follows the request, word by word and pair by pair."""
+        said = self.base + self.meant + sum(self.adjustments.values())
+        ahead = np.argpartition(said, -FOLLOWED)[-FOLLOWED:] if len(said) > FOLLOWED else np.arange(len(said))
+        self.wording = np.zeros(len(said))
+        self.wording[ahead] = self.view.wording.likeness(self.request.wording, self.places[ahead])
+        gained = WORDING_SHARE * self.mass * self.wording
+        self.adjustments["wording"] = gained
+        return gained
 
     def _keep_tie(self, said: Array) -> None:
         """Where the words leave a tie at the top, meaning puts no tool ahead of one that does less."""
@@ -369,12 +384,13 @@ class Scorer:
             np.minimum(self.base[columns] / np.maximum(self.covered[columns], 1e-9), 1.0),
             np.zeros(len(columns)) if self.likeness is None else self.likeness[columns],
             self.meant[columns],
+            self.wording[columns],
         )
         met = (self.evidence.spots[:, columns] >= 0).T
         terms = [entry.term for entry in self.asked]
         heads = [term.head for term in terms]
         told = zip(places.tolist(), met.tolist(), *(one.tolist() for one in numbers), strict=True)
-        for place, knows, score, coverage, name_coverage, density, likeness, meant in told:
+        for place, knows, score, coverage, name_coverage, density, likeness, meant, wording in told:
             doc = index.docs[place]
             yield Candidate(
                 doc=doc,
@@ -386,6 +402,7 @@ class Scorer:
                 density=density,
                 likeness=likeness,
                 meant=meant,
+                wording=wording,
                 exact_name=doc.phrase == self.request.phrase,
                 head_missed=not all(compress(knows, heads)),
                 forbidden=bool(self.forbidden & doc.name_terms),
