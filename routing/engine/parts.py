@@ -23,7 +23,7 @@ from routing.engine.meaning import Rounded, WordVectors
 from routing.engine.naming import EndpointNames
 from routing.engine.registry import Capability, Endpoint, Tool
 from routing.engine.sayings import Saying, sayings
-from routing.engine.text import fold, joined, run_terms, runs, stem, terms, words
+from routing.engine.text import fold, joined, run_stems, run_terms, runs, stem, terms, words
 from routing.engine.vocabulary import ENGLISH
 from routing.engine.wording import Wordings
 
@@ -235,7 +235,7 @@ def meaning_words(doc: ToolDoc) -> list[str]:
 def _wordings(doc: ToolDoc) -> Iterator[list[str]]:
     """What a tool says of itself, and each of its hints, as rows of stems."""
     for text in (" ".join([*doc.name_words, doc.title, doc.tool.description[:WORDING_LIMIT]]), *doc.hints):
-        yield [stem(part) for word in words(fold(text[:TEXT_LIMIT])) for part in word.parts]
+        yield [one for run in runs(text[:TEXT_LIMIT]) for one in run_stems(run)]
 
 
 def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] = _NO_CAPABILITIES) -> Part:
@@ -335,7 +335,7 @@ def _document(
     title = tool.title or (annotated if isinstance(annotated, str) else "")
     traits = describe_traits(tool)
     named = tuple(_name_words(fragment, f"{title} {tool.description}"))
-    own = [fragment, title, tool.description, list(hints), tool.input_schema]
+    twin = _digest([fragment, title, tool.description, list(hints), tool.input_schema])
     shared = [endpoint.title, endpoint.description, list(endpoint.tags), list(endpoint.use_when)]
     spoken = [[saying.text, saying.share, sorted(saying.names)] for saying in said]
     known = [names.public(tool.name), tool.name, traits.category, traits.risk, traits.effect, dict(traits.provenance)]
@@ -349,9 +349,9 @@ def _document(
         hints=hints,
         sayings=said,
         traits=traits,
-        digest=_digest([own, shared, known, spoken]),
+        digest=_digest([twin.hex(), shared, known, spoken]),
         phrase=joined(fragment),
-        twin=_digest(own),
+        twin=twin,
         name_words=named,
         name_terms=frozenset(map(stem, named)) or frozenset({joined(fragment)}),
         hint_terms=tuple(frozenset(term for word, term in terms(hint) if word not in ENGLISH) for hint in hints),

@@ -275,7 +275,11 @@ class Scorer:
         if self.request.phrase in index.by_phrase:
             same = np.isin(places, index.by_phrase[self.request.phrase])
             self.adjustments["exact_name"] = self.base * PHRASE_SHARE * same
-        own = self.base + self.meant + self._follow_wording()
+        gained = self._follow_wording()
+        if self.guard:
+            self._keep_tie(np.round(self.base + sum(self.adjustments.values()), DIGITS), gained)
+        self.adjustments["wording"] = gained
+        own = self.base + self.meant + gained
         if self.forbidden:
             bad = [bool(self.forbidden & index.docs[place].name_terms) for place in places]
             self.adjustments["negated_action"] = own * -NEGATED_SHARE * np.array(bad, np.float64)
@@ -285,10 +289,7 @@ class Scorer:
             for effect in unasked[1:]:
                 guarded = guarded | index.guarded[effect][places]
             self.adjustments["effect_guard"] = own * -UNASKED_SHARE * guarded
-        said = np.round(self.base + sum(self.adjustments.values()), DIGITS)
-        if self.guard and self.meant.any():
-            self._keep_tie(said)
-        self.score = np.round(said + self.meant, DIGITS)
+        self.score = np.round(np.round(self.base + sum(self.adjustments.values()), DIGITS) + self.meant, DIGITS)
         self.count += int(np.count_nonzero(self.score > 0) - np.count_nonzero(self.matches))
 
     def _follow_wording(self) -> Array:
@@ -297,20 +298,19 @@ class Scorer:
         ahead = np.argpartition(said, -FOLLOWED)[-FOLLOWED:] if len(said) > FOLLOWED else np.arange(len(said))
         self.wording = np.zeros(len(said))
         self.wording[ahead] = self.view.wording.likeness(self.request.wording, self.places[ahead])
-        gained = WORDING_SHARE * self.mass * self.wording
-        self.adjustments["wording"] = gained
-        return gained
+        return np.asarray(WORDING_SHARE * self.mass * self.wording)
 
-    def _keep_tie(self, said: Array) -> None:
-        """Where the words leave a tie at the top, meaning puts no tool ahead of one that does less."""
-        most = said[np.argmax(said + self.meant)]
+    def _keep_tie(self, said: Array, gained: Array) -> None:
+        """Where the words leave a tie at the top, neither meaning nor wording puts a tool ahead of one that does less."""
+        most = said[np.argmax(said + self.meant + gained)] if len(said) else 0.0
         level = np.flatnonzero(said == most)
         if most <= 0 or len(level) < 2:
             return
         harm = self.view.index.harm[self.places[level]]
-        if harm.min() < harm.max():
-            mildest = self.meant[level[harm == harm.min()]].max()
-            self.meant[level[harm > harm.min()]] = np.minimum(self.meant[level[harm > harm.min()]], mildest)
+        mild, harmful = level[harm == harm.min()], level[harm > harm.min()]
+        best = mild[np.argmax(self.meant[mild] + gained[mild])]
+        for extra in (self.meant, gained):
+            extra[harmful] = np.minimum(extra[harmful], extra[best])
 
     def _asked_of(self, owners: Owners) -> Array:
         """What the words of each name or hint that the request asks for are worth, by their rarity."""

@@ -103,6 +103,12 @@ def run_terms(run: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=1 << 16)
+def run_stems(run: str) -> tuple[str, ...]:
+    """The stems of the parts of one unbroken run, in order and each as often as it is said."""
+    return tuple(stem(part) for part in _parts(run))
+
+
 def joined(text: str) -> str:
     """A name without its borders: `send_email`, `sendEmail` and `send email` are one."""
     return "".join(_RUN.findall(fold(text))).casefold()
