@@ -96,8 +96,7 @@ def compile_times(document: dict[str, Any], registry: Registry, size: int) -> No
     added = resident() - before
     again, _ = timed(lambda: load_registry(document))
     changed = {**document["endpoints"][0], "description": "Another description."}
-    other = parse_document({**document, "endpoints": [changed, *document["endpoints"][1:]]}).registry
-    one, edited = timed(lambda: load_registry(other, previous=catalog))
+    one, edited = timed(lambda: catalog.replace(changed))
     first, _ = timed(lambda: resolve(edited, "warm up"))
     print(
         f"{size} tools: compile {whole:.2f} s ({again:.2f} s with the document's validation), one endpoint changed "

@@ -23,7 +23,7 @@ from routing.engine.policies import EffectivePolicy, effective
 from routing.engine.registry import Registry, Scope
 from routing.engine.sayings import sayings
 from routing.engine.scope import Names, Rules, View, rules
-from routing.engine.validation import parse_document, to_document
+from routing.engine.validation import parse_document, with_endpoint
 
 DEFAULT = "default"
 
@@ -54,7 +54,7 @@ class Catalog:
         self.index = Index(_parts(registry, previous))
         self._offline = frozenset(offline)
         self._places = {(doc.endpoint.name, doc.wire): place for place, doc in enumerate(self.index.docs)}
-        self._names = Names(registry)
+        self._names = Names(self.index.parts)
         self._rules = {name: rules(scope, registry.groups, self._names) for name, scope in self.scopes.items()}
         self._views: dict[tuple[str, bool], View] = {}
         self._policies: dict[str, EffectivePolicy] = {}
@@ -66,12 +66,8 @@ class Catalog:
 
     def replace(self, endpoint_document: Mapping[str, Any]) -> Catalog:
         """Another catalog with this endpoint changed or added. Raises RegistryError when the whole would break a rule."""
-        document = to_document(self.registry)
-        name = endpoint_document.get("name")
-        endpoints = [endpoint_document if one["name"] == name else one for one in document.get("endpoints", [])]
-        if endpoint_document not in endpoints:
-            endpoints.append(endpoint_document)
-        return load_registry({**document, "endpoints": endpoints}, offline=self._offline, previous=self)
+        registry = with_endpoint(self.registry, endpoint_document)
+        return Catalog(registry, offline=_known_offline(registry, self._offline), previous=self)
 
     def with_offline(self, offline: Iterable[str]) -> Catalog:
         """The same registry while other endpoints are away."""

@@ -134,6 +134,7 @@ class Part:
     harm: npt.NDArray[np.int8]  # of each tool: the more, the worse a wrong call
     guarded: npt.NDArray[np.bool_]  # one row for each guarded effect, one column for each tool
     spelled: Spelled
+    names: EndpointNames
     texts: Wordings  # the wording of each tool and of each of its hints
     _pointing: list[Rounded] = field(default_factory=list, compare=False, repr=False)
 
@@ -266,6 +267,7 @@ def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] 
         harm=np.array([HARM.get(doc.traits.effect, 0) for doc in docs], np.int8),
         guarded=np.array([[is_guarded(doc, effect) for doc in docs] for effect in GUARDED], np.bool_),
         spelled=Spelled.of(writer.spelled, writer.ids),
+        names=names,
         texts=Wordings.of([list(_wordings(doc)) for doc in docs]),
     )
 

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.index import Index, Owners
-from routing.engine.naming import EndpointNames, split_name
-from routing.engine.registry import Registry, Scope
+from routing.engine.naming import split_name
+from routing.engine.parts import Part
+from routing.engine.registry import Scope
 from routing.engine.wording import Wording
 
 GROUP = "group:"
@@ -50,10 +51,8 @@ class Names:
 
     __slots__ = ("_endpoints",)
 
-    def __init__(self, registry: Registry) -> None:
-        self._endpoints = {
-            one.name: EndpointNames(one.name, [tool.name for tool in one.tools]) for one in registry.endpoints
-        }
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._endpoints = {part.endpoint.name: part.names for part in parts}
 
     def pair(self, name: str) -> Pair | None:
         parts = split_name(name)

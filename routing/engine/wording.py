@@ -86,19 +86,21 @@ class Wordings:
 class Wording:
     """The texts of the tools that one view sees, weighed by how rare each gram is among them."""
 
-    __slots__ = ("_lengths", "_rarity", "_rows", "_starts", "_texts")
+    __slots__ = ("_grams", "_rarity", "_starts", "_text", "_weights")
 
     def __init__(self, texts: Wordings, sees: npt.NDArray[np.bool_]) -> None:
-        self._texts = texts
-        seen = sees[texts.owners] if len(texts.owners) else np.zeros(0, np.bool_)
+        self._grams = texts.grams
         sizes = np.diff(texts.starts)
-        buckets = texts.grams % np.uint32(BUCKETS)
-        frequency = np.bincount(buckets[np.repeat(seen, sizes)], minlength=BUCKETS)
-        self._rarity = np.log((seen.sum() + 1) / (frequency + 1)).astype(np.float32) + np.float32(1)
+        seen = sees[texts.owners]
+        self._text = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        buckets = texts.grams & np.uint32(BUCKETS - 1)
+        frequency = np.bincount(buckets[seen[self._text]], minlength=BUCKETS)
+        self._rarity = np.log((np.count_nonzero(seen) + 1) / (frequency + 1)).astype(np.float32) + np.float32(1)
         weights = texts.said * self._rarity[buckets]
-        squares = np.concatenate([[0.0], np.cumsum(np.square(weights, dtype=np.float64))])
-        self._lengths = np.sqrt(np.maximum(squares[texts.starts[1:]] - squares[texts.starts[:-1]], 1e-9))
-        self._starts = np.searchsorted(texts.owners, np.arange(len(sees) + 1))  # of each tool's texts
+        squares = np.bincount(self._text, weights=np.square(weights, dtype=np.float64), minlength=len(sizes))
+        self._weights = weights / np.sqrt(np.maximum(squares, 1e-9)).astype(np.float32)[self._text]
+        firsts = np.searchsorted(texts.owners, np.arange(len(sees) + 1))  # of each tool's texts
+        self._starts = texts.starts[firsts]
 
     def likeness(self, stems: Sequence[str], places: Places) -> Doubles:
         """Of each of these tools, 0..1: how closely its texts follow these words."""
@@ -106,18 +108,20 @@ class Wording:
         found = np.zeros(len(places))
         if not len(asked) or not len(places):
             return found
-        weights = said * self._rarity[asked % np.uint32(BUCKETS)]
-        length = math.sqrt(float(weights @ weights))
-        texts, owner = spread(self._starts[places], self._starts[places + 1] - self._starts[places])
-        starts = self._texts.starts
-        rows, text = spread(starts[texts], starts[texts + 1] - starts[texts])
+        weights = said * self._rarity[asked & np.uint32(BUCKETS - 1)]
+        weights /= math.sqrt(float(weights @ weights))
         slots = np.full(SLOTS, -1, np.int16)
-        slots[asked % np.uint32(SLOTS)] = np.arange(len(asked))
-        held = self._texts.grams[rows]
-        slot = slots[held % np.uint32(SLOTS)]
+        slots[asked & np.uint32(SLOTS - 1)] = np.arange(len(asked))
+        starts = self._starts[places]
+        rows, owner = spread(starts, self._starts[places + 1] - starts)
+        held = self._grams[rows]
+        slot = slots[held & np.uint32(SLOTS - 1)]
         met = np.flatnonzero((slot >= 0) & (asked[slot] == held))
-        slot, rows = slot[met], rows[met]
-        shared = self._texts.said[rows] * self._rarity[held[met] % np.uint32(BUCKETS)] * weights[slot]
-        dots = np.bincount(text[met], weights=shared, minlength=len(texts))
-        cosines = dots / (length * self._lengths[texts])
-        return np.asarray(np.minimum(np.sqrt(np.bincount(owner, weights=cosines**2, minlength=len(places))), 1.0))
+        if not len(met):
+            return found
+        rows = rows[met]
+        shared = self._weights[rows] * weights[slot[met]]
+        begins = np.concatenate([[0], np.flatnonzero(np.diff(self._text[rows])) + 1])  # where another text begins
+        cosines = np.add.reduceat(shared.astype(np.float64), begins)
+        squares = np.bincount(owner[met[begins]], weights=cosines**2, minlength=len(places))
+        return np.asarray(np.minimum(np.sqrt(squares), 1.0))

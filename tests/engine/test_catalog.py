@@ -182,3 +182,9 @@ def test_an_endpoint_without_tools_changes_no_answer_and_breaks_none(others, ena
         with_it = resolve(load_registry({"version": 1, "endpoints": [bare, *others]}), query)
         without = resolve(load_registry({"version": 1, "endpoints": others}), query)
         assert with_it == without
+
+
+def test_replacing_an_endpoint_names_what_breaks_a_rule() -> None:
+    with pytest.raises(RegistryError) as caught:
+        office_catalog().replace({**office()["endpoints"][1], "kind": "telegraph"})
+    assert [problem["path"] for problem in caught.value.problems] == ["endpoints[1].kind"]

@@ -6,7 +6,7 @@ that means the same.
 
 from __future__ import annotations
 
-from routing.engine.validation.document import Parsed, parse_document
+from routing.engine.validation.document import Parsed, parse_document, with_endpoint
 from routing.engine.validation.writing import to_document
 
-__all__ = ["Parsed", "parse_document", "to_document"]
+__all__ = ["Parsed", "parse_document", "to_document", "with_endpoint"]

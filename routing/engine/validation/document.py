@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
+from routing.engine.errors import RegistryError
 from routing.engine.registry import JsonObject, Registry
 from routing.engine.validation.endpoints import read_endpoint
 from routing.engine.validation.expectations import read_expectation
 from routing.engine.validation.policies import check_policies, read_policy
-from routing.engine.validation.problems import Problems, child
+from routing.engine.validation.problems import Problems, child, item
 from routing.engine.validation.reader import Read, Reader, items, json_value, kind_of
 from routing.engine.validation.references import check_references
 from routing.engine.validation.scopes import read_capability, read_gateway, read_groups, read_provider, read_scope
@@ -56,6 +57,27 @@ def parse_document(document: Mapping[str, Any]) -> Parsed:
     check_references(registry, places, problems)
     problems.raise_if_any()
     return Parsed(registry=registry, warnings=problems.warnings)
+
+
+def with_endpoint(registry: Registry, endpoint: Mapping[str, Any]) -> Registry:
+    """The registry with this endpoint in place of the one of its name, or behind all others; nothing else is read again.
+
+    Raises RegistryError when the endpoint breaks a rule, or what refers to it would.
+    """
+    problems = Problems()
+    known = [one.name for one in registry.endpoints]
+    name = endpoint.get("name")
+    place = known.index(name) if name in known else len(known)
+    read = read_endpoint(endpoint, item("endpoints", place), problems)
+    problems.raise_if_any()
+    if read is None:
+        raise RegistryError(({"path": item("endpoints", place), "message": "is no endpoint"},))
+    found = replace(registry, endpoints=(*registry.endpoints[:place], read, *registry.endpoints[place + 1 :]))
+    lists = ("endpoints", "capabilities", "scopes", "policies", "expectations")
+    places = {one: [item(one, number) for number in range(len(getattr(found, one)))] for one in lists}
+    check_references(found, places, problems)
+    problems.raise_if_any()
+    return found
 
 
 def _check_version(r: Reader) -> None:
