@@ -38,7 +38,7 @@ from routing.engine.scoring import rank_view
 Array = npt.NDArray[np.float64]
 
 UNPLUGGED = 0.2
-RIDGE = 1e-3
+RIDGE = 5e-4
 BINS = 15
 # What each head looks at. More was tried: each further feature made both worse on catalogs left out.
 MATCH = ("support", "name_coverage", "terms", "strange", "wording", "likeness", "likest")
