@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from fit_judge import Array, Row, columns, error, fit, read_set
+from fit_judge import Array, Row, chances, error, fit, read_set
 
 from routing.engine.calibration import PRIOR_STRENGTH, Outcome, recalibrate
 
@@ -50,10 +50,8 @@ def main() -> None:
 
 def told(others: Sequence[Sequence[Row]], rows: Sequence[Row], tier: str) -> tuple[Array, Array]:
     """`match_probability` and `probability` of these questions by heads that were fitted on the other sets."""
-    _, match_weights, right_weights = fit(others, tier)
-    _, given = columns(rows, tier)
-    match = 1 / (1 + np.exp(-given @ match_weights))
-    return match, match / (1 + np.exp(-given @ right_weights))
+    match, likely = chances(fit(others, tier), rows, tier)
+    return match, match * likely
 
 
 def after(

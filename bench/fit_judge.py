@@ -244,13 +244,18 @@ def told(heads: tuple[Array, Array], tier: str) -> dict[str, dict[str, float]]:
     }
 
 
+def chances(heads: tuple[Array, Array], rows: Sequence[Row], tier: str) -> tuple[Array, Array]:
+    """What each head says of these questions: that some tool fits, and that the first is right where one does."""
+    match, right = (
+        1 / (1 + np.exp(-columns(rows, names) @ weights)) for names, weights in zip(looked_at(tier), heads, strict=True)
+    )
+    return match, right
+
+
 def left_out(rows: Mapping[str, Sequence[Row]], name: str, tier: str) -> dict[str, float]:
     """What the heads that were fitted on the other sets say of this one."""
     heads = fit([one for other, one in rows.items() if other != name], tier)
-    match, likely = (
-        1 / (1 + np.exp(-columns(rows[name], names) @ weights))
-        for names, weights in zip(looked_at(tier), heads, strict=True)
-    )
+    match, likely = chances(heads, rows[name], tier)
     probability = match * likely
     right = np.array([row.right for row in rows[name]], np.float64)
     kinds = np.array([row.kind for row in rows[name]])
