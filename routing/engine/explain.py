@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -120,16 +121,26 @@ def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, brought: Br
     first = ranking.candidates[0]
     name = first.doc.public
     if verdict.status == NO_MATCH and "not_a_request" not in verdict.reasons and verdict.match_probability > 0:
-        yield f"With match_at at {verdict.match_probability:.2f} or below, {name} would be offered; it is {thresholds.match_at:.2f}."
+        yield f"With match_at at {_floor(verdict.match_probability)} or below, {name} would be offered; it is {thresholds.match_at:.2f}."
     if verdict.status == AMBIGUOUS and verdict.reasons in (("low_probability",), ("weak_coverage",)):
-        yield f"With confident_at at {verdict.probability:.2f} or below, {name} would be confident; it is {thresholds.bar(first.doc.traits.effect):.2f}."
+        yield f"With confident_at at {_floor(verdict.probability)} or below, {name} would be confident; it is {thresholds.bar(first.doc.traits.effect):.2f}."
     if verdict.status == CONFIDENT:
-        yield f"With confident_at above {verdict.probability:.2f}, {name} would no longer be confident."
+        yield f"With confident_at at {_ceiling(verdict.probability)} or above, {name} would no longer be confident."
     if brought and (leader := next(iter(brought.ranking.candidates), None)) is not None and leader.doc.public != name:
         yield f"Without the hint “{brought.hint.text}”, {leader.doc.public} would come first."
     yield from _without_a_word(ranking)
     if len(ranking.candidates) > 1:
         yield f"{ranking.candidates[1].doc.public} comes second, {first.score - ranking.candidates[1].score:.2f} behind; a hint in the words of this request would bring it forward."
+
+
+def _floor(chance: float) -> str:
+    """The last threshold in hundredths that a chance still reaches."""
+    return f"{math.floor(chance * 100) / 100:.2f}"
+
+
+def _ceiling(chance: float) -> str:
+    """The first threshold in hundredths that a chance no longer reaches."""
+    return f"{(math.floor(chance * 100) + 1) / 100:.2f}"
 
 
 def _without_a_word(ranking: Ranking) -> Iterator[str]:

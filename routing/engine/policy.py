@@ -28,7 +28,7 @@ CONFIDENT, AMBIGUOUS, NO_MATCH = "confident", "ambiguous", "no_match"
 HIGH_COVERAGE = 0.6
 HIGH_PROBABILITY = 0.88
 CLOSE_MARGIN = 0.08  # a lead below this share of the score is a close one
-TWIN_MARGIN = 0.16  # the same between tools that do the same
+TWIN_MARGIN = 0.25  # the same between tools that do the same
 WEAK_COVERAGE = 0.3
 LOW_FRACTION = 0.25
 MANY_TERMS = 4
@@ -116,6 +116,8 @@ def judge(lineup: Lineup, thresholds: Thresholds, calibration: Calibration = SHI
     if match < thresholds.match_at:
         return _none((*weak, *missing, "low_probability"), right, match)
     found = (*doubts(ranking, thresholds), *missing)
+    if "functional_twins" in found:  # either may be meant
+        right = min(right, match / 2)
     likely = right >= thresholds.bar(ranking.candidates[0].doc.traits.effect)
     if likely and not found:
         return _confident(ranking, right, match)
@@ -191,14 +193,15 @@ def probabilities(ranking: Ranking) -> tuple[float, float]:
     heads = shipped_heads().get(ranking.tier) or shipped_heads()[STATIC]
     match = _logistic(heads.match, found) * (FAULT_SHARE if ranking.request.fault else 1.0)
     right = match * _logistic(heads.right, found)
-    if _is_called_by_name(ranking.candidates[0]):
+    if _is_called_by_name(ranking):
         return max(match, NAMED), max(right, NAMED)
     return match, right
 
 
-def _is_called_by_name(first: Candidate) -> bool:
+def _is_called_by_name(ranking: Ranking) -> bool:
     """Whether the request is a tool's composed name and nothing else: labelled questions hold too few of these to learn from."""
-    return first.exact_name and len(first.doc.name_words) > 1
+    first, said = ranking.candidates[0], ranking.request.wording
+    return first.exact_name and len(first.doc.name_words) > 1 and len(said) == len(first.doc.name_words)
 
 
 def features(ranking: Ranking) -> dict[str, float]:
@@ -255,10 +258,18 @@ def _gap(ranking: Ranking) -> float:
 
 
 def _margin(ranking: Ranking) -> float:
-    """The lead over the next one as a share of the first score; 1 where there is none."""
-    first = ranking.candidates[0].score
-    rival = ranking.candidates[1].score if len(ranking.candidates) > 1 else 0.0
-    return min(max((first - rival) / first, 0.0), 1.0) if first else 0.0
+    """The lead over the next one as a share of the first score; where there is none, what of the request is covered: the
+    rest may ask for a tool that is not here."""
+    first, *others = ranking.candidates
+    if not first.score:
+        return 0.0
+    return min(max((first.score - others[0].score) / first.score, 0.0), 1.0) if others else first.coverage
+
+
+def _close_behind(ranking: Ranking, margin: float) -> list[Candidate]:
+    """Those whom the first leads by less than this share of its score."""
+    first, *others = ranking.candidates
+    return [one for one in others if first.score - one.score < margin * first.score]
 
 
 def _are_twins(one: ToolDoc, other: ToolDoc) -> bool:
@@ -277,10 +288,12 @@ def _guards(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:
             found.append("score_tie")
         elif gap < thresholds.min_gap or _margin(ranking) < CLOSE_MARGIN:
             found.append("close_scores")
-        if _are_twins(first.doc, second.doc) and _margin(ranking) < TWIN_MARGIN:
+        if any(_are_twins(first.doc, one.doc) for one in _close_behind(ranking, TWIN_MARGIN)):
             found.append("functional_twins")
     words = [term for term in first.matched if term.kind == "word"]
-    if any(is_guarded(first.doc, effect) for effect in GUARDED) and len(words) < 2 and not first.exact_name:
+    incidental = len(words) < 2 and not first.exact_name
+    asked_about = ranking.request.question and first.doc.traits.effect == "erase"  # "did you delete it?" erases nothing
+    if asked_about or incidental and any(is_guarded(first.doc, effect) for effect in GUARDED):
         found.append("effect_guard")
     if first.forbidden:
         found.append("negated_action")

@@ -31,7 +31,10 @@ _LITERALS: tuple[tuple[str, str], ...] = (
     ),
     ("file", r"(?<![\w/])(?:[\w-]{1,60}/)?[\w.-]{0,60}\w\.(?P<ext>" + _EXTENSIONS + r")\b(?!\.\w)"),
     ("url", r"\b(?:[a-z0-9-]{1,63}\.){1,4}(?:com|org|net|io|dev|ai|edu|gov|co|uk|de|fr|es|info|app)(?:/[^\s\"']*)?\b"),
-    ("code", r"\b\w+\((?:[^()\s]*|\w+=[^()]*)\)|<[^<>\n]{1,80}>|\{[^{}\n]*[:\"][^{}\n]*\}"),
+    (
+        "code",
+        r"\b\w+\((?!e?s\))(?:[^()\s]*|\w+=[^()]*|[^()\n]*\([^()\n]*\)[^()\n]*)\)|<[^<>\n]{1,80}>|\{[^{}\n]*[:\"][^{}\n]*\}",
+    ),
     ("selector", r"(?<!\w)[#@][A-Za-z_][\w-]*"),
     (
         "id",
@@ -62,7 +65,13 @@ _TALK = say.SMALL_TALK | say.GO_AHEAD | say.PRAISE
 _APPROVAL = say.PRAISE | say.GO_AHEAD
 _PLEASANTRIES = say.SMALL_TALK - say.PRAISE
 
+# Names as programs have them: snake_case, camelCase, and CamelCase, which brands have too.
+_IDENTIFIER = re.compile(
+    r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]{2,}[a-z0-9]*(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}"
+)
+
 HEAD = 1.25
+MENTIONED = 0.3  # "the function create_branch is slow": a name that is talked about
 QUOTED = 0.5
 LIGHT = 0.6
 ATTRIBUTE = 0.3  # "the fetched page": the page is meant, not the fetching
@@ -97,6 +106,7 @@ class Request:
     ] = ()  # the stems of all its words in order, function words too; BREAK where something stands between
     small_talk: bool = False
     fault: bool = False  # asks why something is so
+    question: bool = False  # asks, rather than orders
     language: str = "english"
 
     @cached_property
@@ -133,6 +143,7 @@ def read_request(query: str) -> Request:
     _mark_negation(spoken, stops)
     _mark_attributes(spoken, stops)
     _mark_heads(spoken, stops)
+    _mark_mentioned(spoken, masked)
     terms = [term for one in spoken for term in _terms(one, stops, FAULT if fault else 1.0)]
     found = _once([*terms, *literals])
     return Request(
@@ -141,6 +152,7 @@ def read_request(query: str) -> Request:
         wording=tuple(_wording(spoken)),
         small_talk=_is_small_talk(spoken, [term for term in found if term.counts], stops),
         fault=fault,
+        question=_opens_with(spoken, say.QUESTION),
         language=language,
     )
 
@@ -283,6 +295,20 @@ def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
             one.factor *= ATTRIBUTE
 
 
+def _mark_mentioned(spoken: Sequence[_Spoken], text: str) -> None:
+    """Identifiers inside a sentence name what it is about; one that opens it or comes after "call" is asked for."""
+    for name in _IDENTIFIER.finditer(text):
+        inside = [place for place, one in enumerate(spoken) if name.start() <= one.word.start < name.end()]
+        if not inside or spoken[inside[0]].opens or len(inside) == len(spoken):
+            continue
+        before = spoken[inside[0] - 1].word.text
+        is_brand = name.group()[0].isupper() and "_" not in name.group() and before not in say.CODE_NOUNS
+        if before not in say.CALLERS and not is_brand:
+            for place in inside:
+                spoken[place].factor *= MENTIONED
+                spoken[place].head = False
+
+
 def _mark_heads(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
     """The first content word of a sentence that opens like an order or a wish says what to do."""
     waiting = False
@@ -351,11 +377,29 @@ def _is_small_talk(spoken: Sequence[_Spoken], content: Sequence[QueryTerm], stop
     texts = [one.word.text for one in spoken]
     if not texts:
         return False
-    if all(text in _TALK or text in stops for text in texts):
-        return any(text in _TALK for text in texts)
+    if all(text in _TALK or text in stops or text in say.AMBIENT for text in texts):
+        return any(text in _TALK for text in texts) or _asks_after(texts)
     if not say.REQUEST_MARKERS.isdisjoint(texts) or any(term.kind == "literal" for term in content):
         return False
-    return _is_praise(texts, content, stops) or _is_verdict(texts, content) or _is_opinion(texts)
+    return (
+        _is_praise(texts, content, stops)
+        or _is_verdict(texts, content)
+        or _is_opinion(texts)
+        or _is_compliment(texts, content)
+    )
+
+
+def _asks_after(texts: Sequence[str]) -> bool:
+    """ "How was your weekend?" """
+    return len(texts) > 2 and texts[0] in ("how", "hows") and bool(say.ASKED_AFTER & set(texts[1:4]))
+
+
+def _is_compliment(texts: Sequence[str], content: Sequence[QueryTerm]) -> bool:
+    """ "You are the best assistant ever": says how somebody is, and asks for nothing."""
+    if len(texts) < 3 or texts[0] not in ("you", "youre") or not (say.PRAISE | say.BEST) & set(texts):
+        return False
+    said = say.PRAISE | say.BEST | say.AMBIENT | say.SMALL_TALK
+    return sum(term.text not in said for term in content) <= 1
 
 
 def _is_praise(texts: Sequence[str], content: Sequence[QueryTerm], stops: frozenset[str]) -> bool:

@@ -36,7 +36,7 @@ OTHERS: dict[str, frozenset[str]] = {
         esto estos estoy favor fue ha hace hacer hacia han hasta hay la las le les lo los mas me mi mis mismo mucho muy nada necesito
         ni nos nosotros o otra otro otros para pero poco por porque puede puedes puedo pues que quien quiero quisiera se sea ser si
         sido sin sobre solo son soy su sus tambien tan tanto te tengo tiene toda todas todo todos tu tus un una unas uno unos usted
-        y ya yo
+        y ya yo nuevo nueva nuevos nuevas
         """.split()
     ),
     "german": frozenset(
@@ -44,7 +44,7 @@ OTHERS: dict[str, frozenset[str]] = {
         aber alle als also am an auch auf aus bei bin bis bitte brauche da damit dann das dass dein dem den der des die dies diese
         diesem diesen dieser dieses doch du durch ein eine einem einen einer eines er es etwas fur gegen habe haben hat herunter ich
         ihm ihn ihr im in ins ist ja jede jeden kann kannst kein keine man mein meine meinem meinen mich mir mit mochte muss nach
-        nicht noch nur ob oder ohne sehr sein sich sie sind so soll uber um und uns unser unter vom von vor was wenn werden wie will
+        neu neue neuen neuer neues nicht noch nur ob oder ohne sehr sein sich sie sind so soll uber um und uns unser unter vom von vor was wenn werden wie will
         wir wird wo wurde zu zum zur
         """.split()
     ),
@@ -53,21 +53,21 @@ OTHERS: dict[str, frozenset[str]] = {
         a ai alors au aux avec avoir besoin bien c ce cela ces cet cette comme d dans de des donc du elle elles en est et etre eu
         faire faut il ils j je l la le les leur lui m ma mais me mes moi mon n ne nos notre nous on ou par pas peux plus pour pourquoi
         qu que quel quelle qui s sa sans se ses si son sont sous sur t ta te tes toi ton tous tout toute tres tu un une veux vos
-        votre vous voudrais y
+        votre vous voudrais y nouveau nouvel nouvelle nouveaux nouvelles
         """.split()
     ),
     "portuguese": frozenset(
         """
         a ao aos as ate com como da das de dela dele depois do dos e ela ele em entre era essa esse esta este eu foi ha isso isto ja
         la mais mas me mesmo meu minha muito na nao nas nem no nos o os ou para pela pelo pode por preciso qual quando que quem quero
-        se sem ser seu sua so tambem te tem um uma voce
+        se sem ser seu sua so tambem te tem um uma voce novo nova novos novas
         """.split()
     ),
     "italian": frozenset(
         """
         a ad al alla alle anche avere bisogno c che chi ci come con cosa da dal dalla de degli dei del della delle di dove e ed ho i il
         in io la le lei lo loro lui ma me mi mia mio ne nei nel nella noi non nostro o per perche piu puoi qual quale quando questa
-        questo se sei sono su sul sulla ti tra tu un una uno vi voglio vorrei
+        questo se sei sono su sul sulla ti tra tu un una uno vi voglio vorrei nuovo nuova nuovi nuove
         """.split()
     ),
 }
@@ -100,6 +100,20 @@ PRAISE = frozenset(
 )
 DISCOURSE = frozenset(
     "idea plan job work point question call answer catch thought try move choice stuff explanation effort".split()
+)
+# Beside a greeting, or after "how is your": when and how it goes, which no tool is asked for.
+AMBIENT = frozenset(
+    "today tonight tomorrow yesterday day days week weekend morning afternoon evening night ever far doing going feeling things life holiday".split()
+)
+ASKED_AFTER = frozenset("you your it everything things life".split())  # "how are you", "how was your weekend"
+BEST = frozenset("best finest".split())
+# Before an identifier: it is to be used, not talked about.
+CALLERS = frozenset(
+    "use using call calling run running invoke invoking execute executing with via through try tool to".split()
+)
+# Before a name in CamelCase: a piece of code.
+CODE_NOUNS = frozenset(
+    "function method class struct interface variable constant symbol type enum trait component".split()
 )
 BEING = frozenset("is are was were s looks look sounds seems feels works".split())
 PHRASAL = {
