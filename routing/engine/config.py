@@ -36,6 +36,9 @@ class RoutingConfig:
     risk_thresholds: Mapping[str, float] = field(default_factory=dict)  # effect -> direct threshold
     finish_threshold: float | None = None
     circuit_half_open_seconds: float = 0
+    hierarchical_characters_per_second: float = (
+        0  # of request that a second of waiting is worth; 0: time is not weighed
+    )
 
     def __post_init__(self) -> None:
         try:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from routing.engine import ChoiceDecision, RiskLevel, RoutingConfig, RoutingMode, ToolDescriptor
+from routing.engine.decision_table import direct_threshold, judge_choice, validate_tools
 from routing.engine.errors import InvalidProviderResponse, RouterConfigurationError, UnknownToolError
+from routing.engine.models import FALLBACK
 from routing.engine.policies import effective
 from routing.engine.registry import Policy
-from routing.engine.router import (
-    FALLBACK,
-    ChoiceDecision,
-    RiskLevel,
-    RoutingConfig,
-    RoutingMode,
-    ToolDescriptor,
-    direct_threshold,
-    judge_choice,
-    validate_tools,
-)
 
 READ = ToolDescriptor("read_file", "Read one file by path", "inspect", RiskLevel.LOW)
 WRITE = ToolDescriptor("write_file", "Replace a file", "mutate", RiskLevel.MEDIUM)
