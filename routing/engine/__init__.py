@@ -22,6 +22,7 @@ Errors are in `errors`; `policies` is the table of every setting, `canonical` th
 
 from routing.engine.activity import assemble
 from routing.engine.catalog import Catalog, load_registry
+from routing.engine.confidence import peak_confidence, recomputed_confidence
 from routing.engine.config import RoutingConfig
 from routing.engine.decision_table import judge_choice, validate_tools
 from routing.engine.errors import (
@@ -77,7 +78,9 @@ __all__ = [
     "describe_tool",
     "judge_choice",
     "load_registry",
+    "peak_confidence",
     "rank",
+    "recomputed_confidence",
     "resolve",
     "resolve_detailed",
     "search_tools",

@@ -42,20 +42,19 @@ def compact(state: HarnessState, config: RoutingConfig) -> CompactState:
     recent: tuple[tuple[str | None, str | None], ...] = ()
     if state.recent_actions:
         shorter = max(_SHORTEST_OUTCOME, limit // 2)
-        recent = tuple(
-            (clip(action.tool, limit), clip(action.outcome, shorter))
-            for action in state.recent_actions[-config.history_limit :]
-        )
+        last = state.recent_actions[-config.history_limit :]
+        recent = tuple([(clip(action.tool, limit), clip(action.outcome, shorter)) for action in last])
     constraints: tuple[str | None, ...] = ()
     if state.constraints:
-        constraints = tuple(clip(text, limit) for text in state.constraints[: config.constraint_limit])
-    goal, observation, last_action = state.goal, state.observation, state.last_action
-    return CompactState(clip(goal, limit), clip(observation, limit), clip(last_action, limit), recent, constraints)
+        constraints = tuple([clip(text, limit) for text in state.constraints[: config.constraint_limit]])
+    return CompactState(
+        clip(state.goal, limit), clip(state.observation, limit), clip(state.last_action, limit), recent, constraints
+    )
 
 
 def clip(value: object, limit: int) -> str | None:
     """The text, or so much of it that with an ellipsis it has `limit` characters. Other values are told as text."""
     if value is None:
         return None
-    text = value if isinstance(value, str) else str(value)
+    text = value if type(value) is str else str(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -48,6 +48,9 @@ class RoutingConfig:
         for setting in ROUTER:
             if hasattr(self, setting.name) and setting.name != "mode":
                 _check(setting, getattr(self, setting.name))
+        waiting = self.hierarchical_characters_per_second
+        if isinstance(waiting, bool) or not isinstance(waiting, (int, float)) or not 0 <= waiting < math.inf:
+            raise RouterConfigurationError("hierarchical_characters_per_second must be a finite number, 0 or more")
         if self.fallback_threshold > self.direct_execution_threshold:
             raise RouterConfigurationError("fallback_threshold must not be above direct_execution_threshold")
 

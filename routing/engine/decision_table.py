@@ -9,7 +9,7 @@ from heapq import nlargest
 from routing.engine.config import RoutingConfig
 from routing.engine.errors import InvalidProviderResponse, UnknownToolError
 from routing.engine.inference import infer_traits
-from routing.engine.models import FALLBACK, ChoiceDecision, RouteDecision, RoutingMode, ToolDescriptor
+from routing.engine.models import FALLBACK, ChoiceDecision, RouteDecision, RoutingMode, Shares, ToolDescriptor
 
 MALFORMED = (InvalidProviderResponse, UnknownToolError)  # answers that are none
 
@@ -159,9 +159,9 @@ def _told(
 ) -> RouteDecision:
     """The decision with what was offered: how many labels, and how the likeliest stands to the next."""
     # A label that nobody offered is no alternative, whatever a provider says of it.
-    probabilities = {
-        label: share for label, share in choice.probabilities.items() if label in offered or label == FALLBACK
-    }
+    probabilities = Shares(
+        (label, share) for label, share in choice.probabilities.items() if label in offered or label == FALLBACK
+    )
     best = nlargest(2, probabilities.values())
     return RouteDecision(
         tool=tool,

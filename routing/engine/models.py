@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 FALLBACK = "__fallback__"  # the label by which a provider says that nothing fits
 
@@ -63,6 +63,18 @@ class ChoiceDecision:
     confidence: float
 
 
+class Shares(dict[str, float]):
+    """Probabilities by label that nobody changes, so that one decision may be given to many. Copies are plain dicts."""
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("the probabilities of a decision do not change")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[dict[str, float]], tuple[dict[str, float]]]:
+        return dict, (dict(self),)
+
+
 @dataclass(frozen=True, slots=True)
 class RouteDecision:
     """A selected tool, or a fallback with its reason: the planner decides then.
@@ -82,6 +94,7 @@ class RouteDecision:
     k: int | None = None
     top_probability: float | None = None
     margin: float | None = None  # of the likeliest label over the next
+    answers: tuple[ChoiceDecision, ...] = field(default=(), repr=False, compare=False)  # of the provider, in order
 
 
 class DecisionProvider(Protocol):

@@ -104,14 +104,14 @@ class JevToolRouter:
         key = (told, state.observation, offered.digest, answering)
         kept = self._exact.get(key)
         if kept is not None:
-            return _again(kept, "cache")
+            return kept
         goal_key: Hashable = None
         if self._config.goal_cache_size:
             goal_key = (" ".join(state.goal.lower().split()), offered.digest, answering)
             kept = self._by_goal.get(goal_key)
             if kept is not None:
-                return _again(kept, "cache")
-        return await self._shared(_Request(told=told, text=told.text(), tools=offered, key=key, goal_key=goal_key))
+                return kept
+        return await self._shared(_Request(told, told.text(), offered, key, goal_key, answers=[]))
 
     def _tool_set(self, tools: Sequence[ToolDescriptor]) -> ToolSet:
         """Descriptors do not change, so a list of the very same ones needs no second look."""
@@ -132,34 +132,38 @@ class JevToolRouter:
         joined = flight is not None
         if flight is None:
             flight = self._in_flight[request.key] = _Flight(asyncio.ensure_future(self._decided(request)))
-            flight.task.add_done_callback(lambda _: self._in_flight.pop(request.key, None))
+            flight.task.add_done_callback(lambda _, landed=flight: self._forget(request.key, landed))
         flight.waiting += 1
         try:
             decision = await asyncio.shield(flight.task)
         finally:
             flight.waiting -= 1
             if not flight.waiting and flight.task.cancel():
-                del self._in_flight[request.key]
-        return _again(decision, "coalesced") if joined else decision
+                self._forget(request.key, flight)
+        return replace(decision, source="coalesced") if joined else decision
+
+    def _forget(self, key: Hashable, flight: _Flight) -> None:
+        if self._in_flight.get(key) is flight:
+            del self._in_flight[key]
 
     async def _decided(self, request: _Request) -> RouteDecision:
         """A new decision, kept for those who ask the same later; none is kept where no answer came."""
         try:
             decision = await self._asked(request)
-        except ProviderError:
+        except (ProviderError, *MALFORMED) as error:
             if self._config.mode is RoutingMode.JEV_ONLY:
                 raise
-            return failed("provider_error")
-        except MALFORMED:
-            if self._config.mode is RoutingMode.JEV_ONLY:
-                raise
-            return failed("router_error")
-        self._exact.put(
-            request.key, decision, seconds=self._config.fallback_cache_ttl_seconds if decision.fallback else None
-        )
+            decision = failed("provider_error" if isinstance(error, ProviderError) else "router_error")
+            return replace(decision, answers=tuple(request.answers))
+        decision = replace(decision, answers=tuple(request.answers))
+        self._keep(request, replace(decision, source="cache"))
+        return decision
+
+    def _keep(self, request: _Request, decision: RouteDecision) -> None:
+        seconds = self._config.fallback_cache_ttl_seconds if decision.fallback else None
+        self._exact.put(request.key, decision, seconds=seconds)
         if request.goal_key is not None and self._is_direct(decision, request.tools):
             self._by_goal.put(request.goal_key, decision, seconds=self._config.goal_cache_ttl_seconds)
-        return decision
 
     def _is_direct(self, decision: RouteDecision, tools: ToolSet) -> bool:
         if decision.tool is None:
@@ -204,6 +208,7 @@ class JevToolRouter:
             took if self._round_trip is None else self._round_trip + RECENT_SHARE * (took - self._round_trip)
         )
         check_choice(choice, labels)
+        request.answers.append(choice)
         return choice
 
     def _most_labels(self) -> int:
@@ -233,6 +238,7 @@ class _Request(NamedTuple):
     tools: ToolSet
     key: Hashable
     goal_key: Hashable  # None where decisions are not kept by goal
+    answers: list[ChoiceDecision]  # of the provider, as they come
 
 
 class _Flight:
@@ -252,8 +258,3 @@ def estimate(state_size: int, flat: Offer, categories: Categories) -> tuple[int,
         state_size + categories.size + _AROUND_CATEGORIES,
         state_size + categories.largest + _AROUND_TOOLS,
     )
-
-
-def _again(decision: RouteDecision, source: str) -> RouteDecision:
-    """The same decision for another caller, who may do with it as he likes."""
-    return replace(decision, source=source, probabilities=dict(decision.probabilities))
