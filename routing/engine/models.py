@@ -69,7 +69,7 @@ class Shares(dict[str, float]):
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("the probabilities of a decision do not change")
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> tuple[type[dict[str, float]], tuple[dict[str, float]]]:
         return dict, (dict(self),)

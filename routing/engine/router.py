@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from routing.engine.cache import DecisionCache
@@ -31,7 +32,6 @@ from routing.engine.models import (
     RoutingMode,
     ToolDescriptor,
 )
-from routing.engine.shortlist import shortlist
 from routing.engine.toolset import Categories, Offer, ToolSet, subset
 
 CHOOSE_TOOL = "Choose the tool to use next; if none fits, choose __fallback__."
@@ -97,11 +97,12 @@ class JevToolRouter:
         early = undecided(self._config, tools)
         if early is not None:
             return early
-        offered = tools if type(tools) is ToolSet else self._tool_set(tools)
+        offered = tools if isinstance(tools, ToolSet) else self._tool_set(tools)
         told = compact(state, self._config)
         answering = getattr(self._provider, "identity", None)
-        # The whole observation: a change beyond what a provider sees of it is a change all the same.
-        key = (told, state.observation, offered.digest, answering)
+        # A change of the observation beyond what a provider sees of it is a change all the same.
+        whole = hash(state.observation) if isinstance(state.observation, str) else None
+        key = (told, whole, offered.digest, answering)
         kept = self._exact.get(key)
         if kept is not None:
             return kept
@@ -115,14 +116,13 @@ class JevToolRouter:
 
     def _tool_set(self, tools: Sequence[ToolDescriptor]) -> ToolSet:
         """Descriptors do not change, so a list of the very same ones needs no second look."""
-        if isinstance(tools, ToolSet):
-            return tools
         same = tuple(map(id, tools))  # nobody else can have these while the set below keeps their owners
         known = self._known.get(same)
         if known is None:
             known = self._known[same] = ToolSet(tools)
             if len(self._known) > LISTS_KNOWN:
                 self._known.popitem(last=False)
+        self._known.move_to_end(same)
         return known
 
     async def _shared(self, request: _Request) -> RouteDecision:
@@ -132,7 +132,7 @@ class JevToolRouter:
         joined = flight is not None
         if flight is None:
             flight = self._in_flight[request.key] = _Flight(asyncio.ensure_future(self._decided(request)))
-            flight.task.add_done_callback(lambda _, landed=flight: self._forget(request.key, landed))
+            flight.task.add_done_callback(partial(self._forget, request.key, flight))
         flight.waiting += 1
         try:
             decision = await asyncio.shield(flight.task)
@@ -142,7 +142,7 @@ class JevToolRouter:
                 self._forget(request.key, flight)
         return replace(decision, source="coalesced") if joined else decision
 
-    def _forget(self, key: Hashable, flight: _Flight) -> None:
+    def _forget(self, key: Hashable, flight: _Flight, _: object = None) -> None:
         if self._in_flight.get(key) is flight:
             del self._in_flight[key]
 
@@ -189,6 +189,8 @@ class JevToolRouter:
         """One request over the tools of an offer: all, or those of the category that was chosen before."""
         most = self._most_labels() - 1
         if len(offer.tools) > most:
+            from routing.engine.shortlist import shortlist  # few need the ranker, and it takes long to load
+
             offer = subset(offer, shortlist(request.tools.catalog, offer.tools, request.told, most))
         choice = await self._ask(request, CHOOSE_TOOL, offer.criteria, offer.tools)
         if after is None:

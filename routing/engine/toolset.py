@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-from routing.engine.catalog import Catalog
 from routing.engine.decision_table import category_of, group_of, validate_tools
 from routing.engine.models import FALLBACK, ToolDescriptor
-from routing.engine.shortlist import catalog_of
+
+if TYPE_CHECKING:
+    from routing.engine.catalog import Catalog
 
 NOTHING_FITS = "Nothing here fits; let the planner act."
 NAMES_OF_A_CATEGORY = 6  # that stand for it
@@ -69,6 +70,8 @@ class ToolSet(Sequence[ToolDescriptor]):
     def catalog(self) -> Catalog:
         """The tools as a catalog that can be ranked, compiled when first asked for."""
         if self._catalog is None:
+            from routing.engine.shortlist import catalog_of  # few need the ranker, and it takes long to load
+
             self._catalog = catalog_of(self._tools)
         return self._catalog
 
