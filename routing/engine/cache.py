@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 
 from routing.engine.models import RouteDecision
+
+CACHE = "cache"
 
 
 class DecisionCache:
@@ -17,6 +20,7 @@ class DecisionCache:
         self._kept: OrderedDict[Hashable, tuple[RouteDecision, float | None]] = OrderedDict()
 
     def get(self, key: Hashable) -> RouteDecision | None:
+        """The decision kept under this key, its source being the cache."""
         found = self._kept.get(key)
         if found is None:
             return None
@@ -24,6 +28,10 @@ class DecisionCache:
         if until is not None and self._clock() >= until:
             del self._kept[key]
             return None
+        if decision.source != CACHE:
+            # Only now: most decisions are never asked for again.
+            decision = replace(decision, source=CACHE)
+            self._kept[key] = (decision, until)
         self._kept.move_to_end(key)
         return decision
 

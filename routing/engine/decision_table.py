@@ -75,22 +75,23 @@ def decide(
     *,
     direct: float | None = None,
     category: str | None = None,
+    answers: tuple[ChoiceDecision, ...] = (),
 ) -> RouteDecision:
     """The table itself, for a checked choice. Bounds are inclusive: a confidence equal to a threshold has reached it.
 
     `direct` stands for the direct threshold where the caller knows better than `direct_threshold` what it is; `category`
-    is what was chosen before, when the tools are those of one category.
+    is what was chosen before, when the tools are those of one category. `answers` go with the decision.
     """
     if choice.choice == FALLBACK:
-        return fallback("no_matching_tool", choice, offered, category=category)
+        return fallback("no_matching_tool", choice, offered, category=category, answers=answers)
     tool = offered[choice.choice]
     category = category or category_of(tool)
     if choice.confidence < config.fallback_threshold:
-        return fallback("low_confidence", choice, offered, category=category)
+        return fallback("low_confidence", choice, offered, category=category, answers=answers)
     bar = direct_threshold(config, tool)[0] if direct is None else direct
     if config.mode is RoutingMode.HYBRID and choice.confidence < bar:
-        return fallback("planner_confirmation", choice, offered, category=category, proposed=tool.name)
-    return _told(choice, offered, tool=tool.name, category=category)
+        return fallback("planner_confirmation", choice, offered, category=category, proposed=tool.name, answers=answers)
+    return _told(choice, offered, tool=tool.name, category=category, answers=answers)
 
 
 def direct_threshold(config: RoutingConfig, tool: ToolDescriptor) -> tuple[float, str]:
@@ -132,9 +133,9 @@ def _is_share(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= 1
 
 
-def failed(reason: str, *, k: int | None = None) -> RouteDecision:
-    """The fallback where no answer came that could be judged."""
-    return RouteDecision(fallback=True, fallback_reason=reason, source="provider", k=k)
+def failed(reason: str, *, k: int | None = None, answers: tuple[ChoiceDecision, ...] = ()) -> RouteDecision:
+    """The fallback where no answer came that could be judged; another one may have come before."""
+    return RouteDecision(fallback=True, fallback_reason=reason, source="provider", k=k, answers=answers)
 
 
 def fallback(
@@ -144,8 +145,9 @@ def fallback(
     *,
     category: str | None = None,
     proposed: str | None = None,
+    answers: tuple[ChoiceDecision, ...] = (),
 ) -> RouteDecision:
-    return _told(choice, offered, category=category, reason=reason, proposed=proposed)
+    return _told(choice, offered, category=category, reason=reason, proposed=proposed, answers=answers)
 
 
 def _told(
@@ -156,6 +158,7 @@ def _told(
     category: str | None = None,
     reason: str | None = None,
     proposed: str | None = None,
+    answers: tuple[ChoiceDecision, ...] = (),
 ) -> RouteDecision:
     """The decision with what was offered: how many labels, and how the likeliest stands to the next."""
     # A label that nobody offered is no alternative, whatever a provider says of it.
@@ -175,4 +178,5 @@ def _told(
         k=len(offered) + 1,
         top_probability=best[0] if best else None,
         margin=best[0] - best[1] if len(best) > 1 else None,
+        answers=answers,
     )

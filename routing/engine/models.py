@@ -1,6 +1,6 @@
 """Values of the decision router: what a harness says, what a provider answers, what is decided.
 
-Constructors check nothing, as harnesses expect of them; `router.validate_tools` and `router.judge_choice` do.
+Constructors check nothing, as harnesses expect of them; `decision_table.validate_tools` and `decision_table.check_choice` do.
 """
 
 from __future__ import annotations
@@ -98,6 +98,10 @@ class RouteDecision:
 
 
 class DecisionProvider(Protocol):
-    """An outside model that picks one of several labels, each told by a short text."""
+    """An outside model that picks one of several labels, each told by a short text.
+
+    It may also have an attribute `identity`, equal as long as the same model answers by the same rules: answers are not kept
+    beyond a change of it; and `most_labels`, how many it takes in one request.
+    """
 
     async def choose(self, *, state: str, instructions: str, criteria: Mapping[str, str]) -> ChoiceDecision: ...

@@ -51,7 +51,7 @@ class JevToolRouter:
     Equal requests share an answer, also while the first is still being made. An answer is kept as long as tools, state and
     provider stay what they were, a fallback only for `fallback_cache_ttl_seconds`; with `goal_cache_size` the state may
     change as long as the goal does not. A provider that can become another (an alias, a changed model) says so in an
-    attribute `identity`; one that takes fewer labels than 255 says so in `max_labels`.
+    attribute `identity`; one that takes fewer labels than 255 says so in `most_labels`.
 
     `clock` counts seconds; it times the caches and how long requests take. Raises ValueError without a provider, unless
     the mode is planner_only.
@@ -153,10 +153,9 @@ class JevToolRouter:
         except (ProviderError, *MALFORMED) as error:
             if self._config.mode is RoutingMode.JEV_ONLY:
                 raise
-            decision = failed("provider_error" if isinstance(error, ProviderError) else "router_error")
-            return replace(decision, answers=tuple(request.answers))
-        decision = replace(decision, answers=tuple(request.answers))
-        self._keep(request, replace(decision, source="cache"))
+            reason = "provider_error" if isinstance(error, ProviderError) else "router_error"
+            return failed(reason, answers=tuple(request.answers))
+        self._keep(request, decision)
         return decision
 
     def _keep(self, request: _Request, decision: RouteDecision) -> None:
@@ -179,10 +178,12 @@ class JevToolRouter:
         """Two requests: one over the categories, and where it is sure enough one over the tools of the chosen one."""
         categories = request.tools.categories(self._config.description_limit)
         first = await self._ask(request, CHOOSE_CATEGORY, categories.criteria, categories.offers)
+        answers = tuple(request.answers)
         if first.choice == FALLBACK:
-            return fallback("no_matching_category", first, categories.offers)
+            return fallback("no_matching_category", first, categories.offers, answers=answers)
         if first.confidence < self._config.fallback_threshold:
-            return fallback("low_category_confidence", first, categories.offers, category=first.choice)
+            reason = "low_category_confidence"
+            return fallback(reason, first, categories.offers, category=first.choice, answers=answers)
         return await self._choose(request, categories.offers[first.choice], after=first)
 
     async def _choose(self, request: _Request, offer: Offer, *, after: ChoiceDecision | None = None) -> RouteDecision:
@@ -193,11 +194,10 @@ class JevToolRouter:
 
             offer = subset(offer, shortlist(request.tools.catalog, offer.tools, request.told, most))
         choice = await self._ask(request, CHOOSE_TOOL, offer.criteria, offer.tools)
-        if after is None:
-            return decide(choice, self._config, offer.tools)
-        if choice.choice != FALLBACK and after.confidence < choice.confidence:
+        if after is not None and choice.choice != FALLBACK and after.confidence < choice.confidence:
             choice = replace(choice, confidence=after.confidence)  # a tool is no surer than the way to it
-        return decide(choice, self._config, offer.tools, category=after.choice)
+        category = None if after is None else after.choice
+        return decide(choice, self._config, offer.tools, category=category, answers=tuple(request.answers))
 
     async def _ask(
         self, request: _Request, instructions: str, criteria: Mapping[str, str], labels: Iterable[str]
@@ -214,7 +214,7 @@ class JevToolRouter:
         return choice
 
     def _most_labels(self) -> int:
-        return int(getattr(self._provider, "max_labels", MOST_LABELS))
+        return getattr(self._provider, "most_labels", None) or MOST_LABELS
 
     def _category_first(self, state_size: int, offered: ToolSet) -> bool:
         """Whether to choose a category first: many tools in several categories, where the two requests are so much

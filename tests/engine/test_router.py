@@ -356,7 +356,7 @@ def test_too_many_tools_are_short_listed_by_what_the_state_asks_for():
 
 def test_a_provider_may_take_fewer_labels():
     provider = Provider(by=lambda criteria, _: choice(next(iter(criteria))))
-    provider.max_labels = 11  # type: ignore[attr-defined]
+    provider.most_labels = 11  # type: ignore[attr-defined]
 
     route(JevToolRouter(provider), "what is the weather like", many_tools(20))
 
