@@ -195,7 +195,9 @@ class JevToolRouter:
             offer = subset(offer, shortlist(request.tools.catalog, offer.tools, request.told, most))
         choice = await self._ask(request, CHOOSE_TOOL, offer.criteria, offer.tools)
         if after is not None and choice.choice != FALLBACK and after.confidence < choice.confidence:
-            choice = replace(choice, confidence=after.confidence)  # a tool is no surer than the way to it
+            choice = ChoiceDecision(
+                choice.choice, choice.probabilities, after.confidence
+            )  # a tool is no surer than the way to it
         category = None if after is None else after.choice
         return decide(choice, self._config, offer.tools, category=category, answers=tuple(request.answers))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,6 +102,15 @@ def test_the_three_modes():
         return [(await router.route(HarnessState(goal="g"), TOOLS)).fallback_reason for router in routers]
 
     assert asyncio.run(reasons()) == [None, "planner_confirmation", None, "planner_only"]
+
+
+def test_the_example_of_the_page_runs(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+    exec(compile(program, "library.md", "exec"), {"__name__": "example"})
+
+    assert capsys.readouterr().out == "read_file 0.9 provider\n"
 
 
 @needs("normalize_tools", "MCPToolAdapter")
