@@ -116,10 +116,11 @@ class JevToolRouter:
 
     def _tool_set(self, tools: Sequence[ToolDescriptor]) -> ToolSet:
         """Descriptors do not change, so a list of the very same ones needs no second look."""
-        same = tuple(map(id, tools))  # nobody else can have these while the set below keeps their owners
+        given = tuple(tools)
+        same = tuple(map(id, given))  # nobody else can have these while the set below keeps their owners
         known = self._known.get(same)
         if known is None:
-            known = self._known[same] = ToolSet(tools)
+            known = self._known[same] = ToolSet(given)
             if len(self._known) > LISTS_KNOWN:
                 self._known.popitem(last=False)
         self._known.move_to_end(same)
@@ -195,9 +196,8 @@ class JevToolRouter:
             offer = subset(offer, shortlist(request.tools.catalog, offer.tools, request.told, most))
         choice = await self._ask(request, CHOOSE_TOOL, offer.criteria, offer.tools)
         if after is not None and choice.choice != FALLBACK and after.confidence < choice.confidence:
-            choice = ChoiceDecision(
-                choice.choice, choice.probabilities, after.confidence
-            )  # a tool is no surer than the way to it
+            # A tool is no surer than the way to it.
+            choice = ChoiceDecision(choice.choice, choice.probabilities, after.confidence)
         category = None if after is None else after.choice
         return decide(choice, self._config, offer.tools, category=category, answers=tuple(request.answers))
 

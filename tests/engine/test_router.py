@@ -463,6 +463,20 @@ def test_a_list_that_is_changed_in_place_is_looked_at_again():
     assert "Overwrite" in provider.calls[1]["criteria"]["write_file"]
 
 
+def test_tools_that_are_made_anew_for_every_look_are_told_apart():
+    class Made(list[str]):
+        """Descriptors that nobody keeps, so that others may come to lie where they lay."""
+
+        def __iter__(self) -> Any:
+            return (ToolDescriptor(name, f"about {name}", "inspect") for name in super().__iter__())
+
+    provider = Provider(by=lambda criteria, _: choice(next(iter(criteria))))
+    router = JevToolRouter(provider, RoutingConfig(route_cache_size=0))
+
+    for place in range(200):
+        assert route(router, tools=Made([f"a{place}", f"b{place}"])).tool == f"a{place}"
+
+
 def test_fallbacks_are_kept_only_briefly():
     clock, provider = Clock(), Provider(choice("read_file", 0.7), choice("read_file", 0.97))
     router = JevToolRouter(provider, clock=clock)
