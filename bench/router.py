@@ -1,12 +1,16 @@
 """What a route costs without its provider, beside a plain router that does everything anew for each call.
 
     python bench/router.py [--batches 7] [--json]
+    python bench/router.py --short-list DIR
 
 The plain router does what harness-router documents, written from its description in the obvious way: every call validates the
 tools, writes the state as JSON, makes a key of the state and of all texts of all tools, and looks in an LRU; where that has
 nothing it writes the criteria, estimates both shapes, asks and judges. Both routers ask the same provider, which answers at once,
 in the same process, batch by batch in turn. Times are processor time of the one thread that works: microseconds for a route, the
 median of the batches. Ratios compare; absolute figures belong to the machine.
+
+With --short-list, DIR holds a large catalog and its questions (`catalog.json`, `queries.jsonl`); measured is how often a right tool is
+among the 254 that a provider would be offered, and what finding them takes.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from routing.engine import (
     ToolDescriptor,
     ToolSet,
 )
+from routing.engine.shortlist import shortlist
 
 FALLBACK = "__fallback__"
 SIZES = (4, 24, 48, 200)
@@ -274,11 +279,43 @@ async def kept_kib() -> dict[str, float]:
     return found
 
 
+def short_list(place: Path, limit: int = 254) -> dict[str, float]:
+    """Over the questions that have a tool: the share whose tool is offered, and the milliseconds that finding takes."""
+    listed = json.loads((place / "catalog.json").read_text())["tools"]
+    tools = ToolSet(
+        ToolDescriptor(f"{tool['server']}__{tool['name']}", tool.get("description") or "") for tool in listed
+    )
+    began = time.process_time()
+    catalog = tools.catalog
+    compiled = time.process_time() - began
+    names = [tool.name for tool in tools]
+    offered, taken = [], []
+    for line in (place / "queries.jsonl").read_text().splitlines():
+        question = json.loads(line)
+        if question["gold"]:
+            began = time.process_time()
+            found = shortlist(catalog, names, HarnessState(question["query"]), limit)
+            taken.append((time.process_time() - began) * 1000)
+            offered.append(not set(question["gold"]).isdisjoint(found))
+    return {
+        "tools": len(tools),
+        "questions": len(offered),
+        "offered": statistics.fmean(offered),
+        "compile_ms": compiled * 1000,
+        "p50_ms": statistics.median(taken),
+        "p99_ms": statistics.quantiles(taken, n=100)[98],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batches", type=int, default=7)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--short-list", type=Path, metavar="DIR")
     args = parser.parse_args()
+    if args.short_list:
+        print(json.dumps(short_list(args.short_list)))
+        return
     times = asyncio.run(measure(args.batches))
     calls, kept = asyncio.run(calls_of_fifty()), asyncio.run(kept_kib())
     if args.json:

@@ -23,7 +23,7 @@ def validate_tools(tools: Iterable[ToolDescriptor]) -> None:
         if tool.name == FALLBACK:
             raise ValueError(f"the tool name {FALLBACK} is reserved")
         if tool.name in seen:
-            raise ValueError(f"duplicate tool name: {tool.name}")
+            raise ValueError(f"tool names must be unique; duplicate tool name: {tool.name}")
         seen.add(tool.name)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from routing.engine import (
@@ -554,7 +554,6 @@ requests = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(requests, max_size=25), st.sampled_from([1, 2, 128]), st.booleans())
 def test_what_is_kept_is_what_an_uncached_router_says(asked, size, category_first):
     clock = Clock()
