@@ -12,7 +12,9 @@ The tour, in the order of a request:
     policy      judge the ranking: confident, ambiguous, no_match (`calibration` corrects it by what came of earlier answers)
     recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons,
                 `counterfactual` what one hint brings)
-    router      what a provider chose, judged by the decision table (`models` holds the values, `config` the bounds)
+    router      which tool next, asked of a provider (`models` holds the values, `config` the bounds): `toolset` and `compaction`
+                say what it is told, `cache` keeps answers, `shortlist` leaves the likeliest of too many tools
+    decision_table  what was chosen, judged: selected, to be confirmed, or a fallback with its reason
     expectations  what a document expects of itself, asked
 
 Errors are in `errors`; `policies` is the table of every setting, `canonical` the one spelling that digests are made of.
@@ -20,7 +22,9 @@ Errors are in `errors`; `policies` is the table of every setting, `canonical` th
 
 from routing.engine.activity import assemble
 from routing.engine.catalog import Catalog, load_registry
+from routing.engine.confidence import peak_confidence, recomputed_confidence
 from routing.engine.config import RoutingConfig
+from routing.engine.decision_table import judge_choice, validate_tools
 from routing.engine.errors import (
     InvalidProviderResponse,
     PolicyDeniedError,
@@ -43,7 +47,8 @@ from routing.engine.models import (
     ToolDescriptor,
 )
 from routing.engine.recommend import Ranked, Resolution, describe_tool, rank, resolve, resolve_detailed, search_tools
-from routing.engine.router import judge_choice, validate_tools
+from routing.engine.router import JevToolRouter
+from routing.engine.toolset import ToolSet
 
 __all__ = [
     "ActionSummary",
@@ -52,6 +57,7 @@ __all__ = [
     "DecisionProvider",
     "HarnessState",
     "InvalidProviderResponse",
+    "JevToolRouter",
     "PolicyDeniedError",
     "ProviderError",
     "ProviderTimeoutError",
@@ -66,12 +72,15 @@ __all__ = [
     "RoutingLoopError",
     "RoutingMode",
     "ToolDescriptor",
+    "ToolSet",
     "UnknownToolError",
     "assemble",
     "describe_tool",
     "judge_choice",
     "load_registry",
+    "peak_confidence",
     "rank",
+    "recomputed_confidence",
     "resolve",
     "resolve_detailed",
     "search_tools",

@@ -36,6 +36,9 @@ class RoutingConfig:
     risk_thresholds: Mapping[str, float] = field(default_factory=dict)  # effect -> direct threshold
     finish_threshold: float | None = None
     circuit_half_open_seconds: float = 0
+    hierarchical_characters_per_second: float = (
+        0  # of request that a second of waiting is worth; 0: time is not weighed
+    )
 
     def __post_init__(self) -> None:
         try:
@@ -45,6 +48,9 @@ class RoutingConfig:
         for setting in ROUTER:
             if hasattr(self, setting.name) and setting.name != "mode":
                 _check(setting, getattr(self, setting.name))
+        waiting = self.hierarchical_characters_per_second
+        if isinstance(waiting, bool) or not isinstance(waiting, (int, float)) or not 0 <= waiting < math.inf:
+            raise RouterConfigurationError("hierarchical_characters_per_second must be a finite number, 0 or more")
         if self.fallback_threshold > self.direct_execution_threshold:
             raise RouterConfigurationError("fallback_threshold must not be above direct_execution_threshold")
 

@@ -1,6 +1,6 @@
 """Values of the decision router: what a harness says, what a provider answers, what is decided.
 
-Constructors check nothing, as harnesses expect of them; `router.validate_tools` and `router.judge_choice` do.
+Constructors check nothing, as harnesses expect of them; `decision_table.validate_tools` and `decision_table.check_choice` do.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 FALLBACK = "__fallback__"  # the label by which a provider says that nothing fits
 
@@ -63,6 +63,18 @@ class ChoiceDecision:
     confidence: float
 
 
+class Shares(dict[str, float]):
+    """Probabilities by label that nobody changes, so that one decision may be given to many. Copies are plain dicts."""
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("the probabilities of a decision do not change")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[type[dict[str, float]], tuple[dict[str, float]]]:
+        return dict, (dict(self),)
+
+
 @dataclass(frozen=True, slots=True)
 class RouteDecision:
     """A selected tool, or a fallback with its reason: the planner decides then.
@@ -82,9 +94,14 @@ class RouteDecision:
     k: int | None = None
     top_probability: float | None = None
     margin: float | None = None  # of the likeliest label over the next
+    answers: tuple[ChoiceDecision, ...] = field(default=(), repr=False, compare=False)  # of the provider, in order
 
 
 class DecisionProvider(Protocol):
-    """An outside model that picks one of several labels, each told by a short text."""
+    """An outside model that picks one of several labels, each told by a short text.
+
+    It may also have an attribute `identity`, equal as long as the same model answers by the same rules: answers are not kept
+    beyond a change of it; and `most_labels`, how many it takes in one request.
+    """
 
     async def choose(self, *, state: str, instructions: str, criteria: Mapping[str, str]) -> ChoiceDecision: ...

@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid7
 from routing.choices import DecisionState, DecisionType, EventKind
 from routing.engine import Catalog, rank
 from routing.engine.config import RoutingConfig
+from routing.engine.decision_table import decide_early, direct_threshold, judge_choice, validate_tools
 from routing.engine.execution import Proposal, Verdict, judge_execution
 from routing.engine.inference import Traits, describe_traits
 from routing.engine.models import (
@@ -25,11 +26,11 @@ from routing.engine.models import (
 )
 from routing.engine.policies import EffectivePolicy, effective
 from routing.engine.registry import Tool
-from routing.engine.router import decide_early, direct_threshold, judge_choice, validate_tools
+from routing.engine.shortlist import query_of
 from routing.errors import InvalidRequest, NotFound
 from routing.events import RECOMMENDATION_DATA, allowed, timestamp
 from routing.models import Decision
-from routing.providers.local import LocalProvider, query_of
+from routing.providers.local import LocalProvider
 from routing.sealing import keyed_digest
 from routing.services.decisions.caller import Caller
 from routing.services.decisions.queue import request

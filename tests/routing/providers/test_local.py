@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from routing.engine import load_registry
-from routing.engine.router import FALLBACK, HarnessState, RiskLevel, ToolDescriptor
-from routing.providers.local import MAX_QUERY_BYTES, LocalProvider, query_of
+from routing.engine.models import FALLBACK, HarnessState, RiskLevel, ToolDescriptor
+from routing.engine.shortlist import MAX_QUERY_BYTES, query_of
+from routing.providers.local import LocalProvider
 
 TOOLS = [
     ToolDescriptor("read_file", "Read a repository file by path", "inspect", RiskLevel.LOW),
