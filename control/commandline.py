@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 USAGE = 2
 # The commands that may begin an installation; all others write nothing where there is none.
 BEGINNERS = (["up"], ["prepare"], ["migrate"])
+# Answered without Django, which would take longer to load than they take to answer.
+ASKED = ("route", "resolve", "search")
 DJANGO_USEFUL = ("changepassword", "createsuperuser", "dbshell", "migrate", "shell")
 
 
@@ -35,6 +35,15 @@ def main(argv: list[str] | None = None) -> int:
         from control import testing
 
         return testing.main(words[1:])
+    if words[:1] == ["help"] and len(words) > 1 and words[1] in ASKED:
+        words = [words[1], "--help"]
+    if words and words[0] in ASKED:
+        try:
+            from control import asking
+
+            return asking.main(program, words)
+        except KeyboardInterrupt:
+            return 130
     return _execute(program, words)
 
 
@@ -64,6 +73,10 @@ def take_data_dir(arguments: list[str]) -> list[str]:
 
 def version() -> str:
     """The version of the checkout, or of the installed package where there is no checkout."""
+    # Imported here: a program that routes has no use for them, and starts sooner without.
+    import importlib.metadata
+    import tomllib
+
     project = Path(__file__).resolve().parent.parent / "pyproject.toml"
     if project.exists():
         return str(tomllib.loads(project.read_text())["project"]["version"])
@@ -177,7 +190,9 @@ def _why(problem: Exception) -> str:
 def _help(program: str) -> str:
     from django.core.management import get_commands, load_command_class
 
-    ours = {"test": "Run the test suite; further arguments go to pytest."}
+    from control import asking
+
+    ours = {"test": "Run the test suite; further arguments go to pytest.", **asking.COMMANDS}
     for name, app in get_commands().items():
         if str(app).startswith(("control", "routing")):
             ours[name] = load_command_class(str(app), name).help.strip().split("\n")[0]
