@@ -24,6 +24,8 @@ COMMANDS = {
 
 def main(program: str, words: list[str]) -> int:
     """Run one of COMMANDS and give its exit status."""
+    # A ranking is over before threads for matrices would have started. Said before numpy is loaded, or not at all.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = words[0]
     asked = read_arguments(program, words)
     try:

@@ -114,7 +114,9 @@ def _choose_where(asked: argparse.Namespace) -> None:
     if asked.url is None and not in_process:
         asked.url = os.environ.get("SWITCHYARD_URL") or None
     elif asked.url is not None and in_process:
-        raise BadInput("--url: a server decides with its own providers and registry; leave --provider and --registry out")
+        raise BadInput(
+            "--url: a server decides with its own providers and registry; leave --provider and --registry out"
+        )
     if asked.url is None:
         return
     asked.key = asked.key or os.environ.get("SWITCHYARD_KEY") or None
@@ -134,7 +136,9 @@ def _route(program: str) -> argparse.ArgumentParser:
     parser = _parser(program, "Which tool next? Prints one line of JSON; exit status 0 for every answer.")
     say = parser.add_argument
     say("--goal", required=True, help="what is to be reached")
-    say("--tools-json", metavar="JSON", help="array of tools (name, description, category, risk, …); @FILE or - to read")
+    say(
+        "--tools-json", metavar="JSON", help="array of tools (name, description, category, risk, …); @FILE or - to read"
+    )
     say("--observation", help="what was seen last")
     say("--last-action", help="what was done last")
     say("--constraint", action="append", default=[], metavar="TEXT", help="may be repeated")

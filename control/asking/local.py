@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -64,9 +63,7 @@ def provider_of(asked: argparse.Namespace) -> str:
     return asked.provider or ("openrouter" if os.environ.get(OPENROUTER_KEY) else "local")
 
 
-def decide(
-    provider: str, config: RoutingConfig, state: HarnessState, tools: Sequence[ToolDescriptor]
-) -> RouteDecision:
+def decide(provider: str, config: RoutingConfig, state: HarnessState, tools: Sequence[ToolDescriptor]) -> RouteDecision:
     """Raises BadInput for an account that is not set up, NoAnswer where mode jev_only lets an error through."""
     try:
         early = decide_early(config, tools)
@@ -74,6 +71,8 @@ def decide(
             return early
         if provider == "local":
             return decide_here(config, state, tools)
+        import asyncio  # only where something is waited for: it takes as long to load as a ranking
+
         return asyncio.run(_ask_openrouter(config, state, tools))
     except RouterConfigurationError as problem:
         raise BadInput(f"--provider openrouter: {problem}") from None
@@ -92,9 +91,7 @@ def decide_here(config: RoutingConfig, state: HarnessState, tools: Sequence[Tool
     return judge_choice(LocalProvider().choose(state, tools), config, tools)
 
 
-async def _ask_openrouter(
-    config: RoutingConfig, state: HarnessState, tools: Sequence[ToolDescriptor]
-) -> RouteDecision:
+async def _ask_openrouter(config: RoutingConfig, state: HarnessState, tools: Sequence[ToolDescriptor]) -> RouteDecision:
     from routing.engine import JevToolRouter
     from routing.providers import OpenRouterConfig, OpenRouterJevProvider
 

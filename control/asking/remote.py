@@ -30,7 +30,9 @@ _FIELDS = {
 def route(asked: argparse.Namespace) -> Mapping[str, Any]:
     for name, flag in FLAGS.items():
         if getattr(asked, flag.removeprefix("--").replace("-", "_")) is not None:
-            raise BadInput(f"{flag}: a server decides by its policies; leave it out, or choose one with --policy ({name})")
+            raise BadInput(
+                f"{flag}: a server decides by its policies; leave it out, or choose one with --policy ({name})"
+            )
     body = {
         "goal": asked.goal,
         "observation": asked.observation,

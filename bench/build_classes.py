@@ -1,0 +1,24 @@
+"""Stem the classes of words that ship with the engine: routing/engine/data/classes.json. Run it after changing `concepts`.
+
+python -m bench.build_classes
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from routing.engine import concepts
+
+TARGET = Path(concepts.__file__).parent / "data" / "classes.json"
+
+
+def main() -> None:
+    stemmed = {one: " ".join(others) for one, others in concepts.stemmed_classes().items()}
+    kept = {"of": concepts.words_digest(), "classes": stemmed}
+    TARGET.write_text(json.dumps(kept, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    print(f"{len(stemmed)} stems in {TARGET}")
+
+
+if __name__ == "__main__":
+    main()
