@@ -44,6 +44,10 @@ def main(argv: list[str] | None = None) -> int:
             return asking.main(program, words)
         except KeyboardInterrupt:
             return 130
+    if words[:1] == ["hooks"]:
+        from control import integrations
+
+        return integrations.main(program, words[1:])
     return _execute(program, words)
 
 
@@ -190,9 +194,13 @@ def _why(problem: Exception) -> str:
 def _help(program: str) -> str:
     from django.core.management import get_commands, load_command_class
 
-    from control import asking
+    from control import asking, integrations
 
-    ours = {"test": "Run the test suite; further arguments go to pytest.", **asking.COMMANDS}
+    ours = {
+        "test": "Run the test suite; further arguments go to pytest.",
+        **asking.COMMANDS,
+        "hooks": integrations.HELP,
+    }
     for name, app in get_commands().items():
         if str(app).startswith(("control", "routing")):
             ours[name] = load_command_class(str(app), name).help.strip().split("\n")[0]
