@@ -12,9 +12,9 @@ from control.asking.arguments import FLAGS, read_history, read_text, read_tools
 from control.asking.errors import BadInput, NoAnswer
 from routing.engine.adapters import MCPToolAdapter, normalize_tools
 from routing.engine.config import RoutingConfig
+from routing.engine.decision_table import decide_early, direct_threshold, judge_choice, validate_tools
 from routing.engine.errors import ProviderError, RouterConfigurationError, RouterError
 from routing.engine.models import ActionSummary, HarnessState, RouteDecision, ToolDescriptor
-from routing.engine.decision_table import decide_early, direct_threshold, judge_choice, validate_tools
 
 if TYPE_CHECKING:
     from routing.engine import Catalog
