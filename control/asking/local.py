@@ -176,3 +176,9 @@ def _live_document() -> Mapping[str, Any]:
     from control.asking.installation import live_document
 
     return live_document()
+
+
+def search(asked: argparse.Namespace) -> Mapping[str, Any]:
+    from control.asking.lookahead import search as look_ahead
+
+    return look_ahead(asked)

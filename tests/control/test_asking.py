@@ -225,6 +225,73 @@ def test_an_unknown_scope_and_a_broken_document_are_bad_input(
     assert "--registry: endpoints[0]" in capsys.readouterr().err
 
 
+GRAPH = {
+    "root_state": "start",
+    "states": [
+        {"id": "start", "goal": "get rich", "tools": [{"name": "quick"}, {"name": "invest"}]},
+        {"id": "invested", "goal": "wait", "tools": [{"name": "finish"}]},
+        {"id": "end", "goal": "done"},
+    ],
+    "transitions": [
+        {"from_state": "start", "tool": "quick", "to_state": "end", "reward": 0.6, "terminal": True},
+        {"from_state": "start", "tool": "invest", "to_state": "invested", "reward": 0.05},
+        {"from_state": "invested", "tool": "finish", "to_state": "end", "reward": 1.0, "terminal": True},
+    ],
+}
+
+
+def searched(tmp_path: Path, **changes: Any) -> int:
+    (tmp_path / "s.json").write_text(json.dumps({**GRAPH, **changes}))
+    return har("search", str(tmp_path / "s.json"))
+
+
+def test_a_supplied_graph_is_solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert searched(tmp_path) == 0
+
+    answer = json.loads(capsys.readouterr().out)
+    result = answer["result"]
+    assert (answer["method"], answer["state"]) == ("exact", "finished")
+    assert (result["tool"], result["principal_variation"]) == ("invest", ["invest", "finish"])
+    assert result["one_step"] == {"tool": "quick", "value": 0.6}
+    assert result["exact"]["tool"] == "invest"
+
+
+def test_a_search_by_simulations_counts_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert searched(tmp_path, method="puct", simulations=4, use_prior=False) == 0
+
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["result"]["root_visits"] == {"quick": 3, "invest": 1}
+    assert (answer["result"]["tool"], answer["progress"]["simulations"]) == ("quick", 4)
+
+
+def test_a_graph_without_tools_is_an_answer_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert searched(tmp_path, root_state="end") == 0
+    assert json.loads(capsys.readouterr().out)["result"]["fallback_reason"] == "mcts_no_tools"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"root_state": "absent"}, "root_state"),
+        ({"root_state": 3}, "root_state"),
+        ({"states": []}, "states"),
+        ({"states": [{"id": "start", "goal": "x", "value": float("inf")}]}, "states[0].value"),
+        ({"simulations": 0}, "simulations"),
+        ({"simulations": "many"}, "simulations"),
+        ({"method": "luck"}, "method"),
+        ({"depth": 3}, "depth: is no key"),
+        ({"use_prior": 1}, "use_prior"),
+        ({"history": {}}, "history: only a server"),
+    ],
+)
+def test_a_search_that_cannot_be_is_bad_input(
+    changes: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert searched(tmp_path, **changes) == 2
+    err = capsys.readouterr().err
+    assert "har search: FILE: " in err and said in err
+
+
 # --- Of a server -------------------------------------------------------------------------------------------------------
 
 DECISION = {
