@@ -1,12 +1,15 @@
 """Stem the classes of words that ship with the engine: routing/engine/data/classes.json. Run it after changing `concepts`.
 
-python -m bench.build_classes
+python bench/build_classes.py
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from routing.engine import concepts
 

@@ -19,9 +19,9 @@ def main(program: str, words: list[str]) -> int:
     from control.integrations.hosts import find_host
     from control.integrations.settings import CannotMerge
 
-    asked = _arguments(f"{program} hooks").parse_args(words)
+    asked = arguments(f"{program} hooks").parse_args(words)
     if asked.action is None:
-        _arguments(f"{program} hooks").print_help()
+        arguments(f"{program} hooks").print_help()
         return 0
     host = find_host(asked.host, project=asked.project)
     try:
@@ -46,7 +46,7 @@ def main(program: str, words: list[str]) -> int:
     return 0
 
 
-def _arguments(program: str) -> argparse.ArgumentParser:
+def arguments(program: str) -> argparse.ArgumentParser:
     from control.integrations.hosts import HOSTS
 
     parser = argparse.ArgumentParser(prog=program, description=HELP, allow_abbrev=False)

@@ -9,7 +9,7 @@ from routing.engine import concepts
 def test_the_classes_that_ship_are_those_of_the_words() -> None:
     kept = json.loads(files("routing.engine").joinpath("data", "classes.json").read_bytes())
 
-    assert kept["of"] == concepts.words_digest(), "run python -m bench.build_classes"
+    assert kept["of"] == concepts.words_digest(), "run python bench/build_classes.py"
     assert concepts.classes() == concepts.stemmed_classes()
     assert list(concepts.classes()) == list(concepts.stemmed_classes())
 
