@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -41,14 +42,25 @@ def main(argv: list[str] | None = None) -> int:
         try:
             from control import asking
 
-            return asking.main(program, words)
+            status = asking.main(program, words)
         except KeyboardInterrupt:
-            return 130
+            status = 130
+        if argv is None:
+            _leave(status)
+        return status
     if words[:1] == ["hooks"]:
         from control import integrations
 
         return integrations.main(program, words[1:])
     return _execute(program, words)
+
+
+def _leave(status: int) -> None:
+    """End the process of a program that has said all it has to say: to take it apart would cost as much as its ranking."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def _up(program: str, words: list[str]) -> int:

@@ -149,7 +149,7 @@ def test_tools_come_from_a_file_or_standard_input(
         (["route", "--goal", "x", "--tools-json", '["a"]'], "--tools-json: [0]"),
         (["route", "--goal", "x", "--tools-json", '[{"description": "a"}]'], "--tools-json: a tool needs a name"),
         (["route", "--goal", "x", "--tools-json", '[{"name": "a", "risk": "no"}]'], "--tools-json: tool 'a': risk"),
-        (["route", "--goal", "x", "--tools-json", '[{"name": "a"}, {"name": "a"}]'], "--tools-json: duplicate"),
+        (["route", "--goal", "x", "--tools-json", '[{"name": "a"}, {"name": "a"}]'], "duplicate tool name: a"),
         (["route", "--goal", "x", "--tools-json", '[{"name": "__fallback__"}]'], "--tools-json: the tool name"),
         (["route", "--goal", "x", "--tools-json", "@/nowhere"], "--tools-json: /nowhere cannot be read"),
         ([*GOAL, "--direct-threshold", "2"], "--direct-threshold"),
@@ -189,6 +189,15 @@ def test_bad_input_is_told_by_its_flag_and_is_status_2(
 def test_an_account_without_its_variable_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert har(*GOAL, "--provider", "openrouter") == 2
     assert "OPENROUTER_API_KEY" in capsys.readouterr().err
+
+
+def test_the_program_ends_at_once_with_its_status_and_all_it_has_said() -> None:
+    program = "import sys; from control.commandline import main; sys.argv[0] = 'har'; sys.exit(main())"
+    root = Path(__file__).parents[2]
+    for words, status in ((GOAL, 0), (["route", "--goal", "x", "--tools-json", "[]"], 2)):
+        done = subprocess.run([sys.executable, "-c", program, *words], cwd=root, capture_output=True, text=True)
+        assert done.returncode == status
+        assert (done.stdout + done.stderr).endswith("\n")
 
 
 def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
