@@ -7,6 +7,7 @@ each agent keeps its settings, `settings` merges into them, `installer` writes a
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -27,23 +28,31 @@ def main(program: str, words: list[str]) -> int:
     try:
         if asked.action == "check":
             ok, message = installer.check(host)
-            print(message)
+            _print(message)
             return 0 if ok else 1
         if asked.action == "uninstall":
             changes = installer.plan_removal(host)
         else:
             changes = installer.plan(host, credentials=asked.credentials)
         only_look = asked.action == "show" or asked.dry_run
-        print(installer.told(host, changes, written=not only_look))
         if not only_look:
             installer.apply(host, changes, remove=asked.action == "uninstall")
+        _print(installer.told(host, changes, written=not only_look))
     except CannotMerge as problem:
         print(f"{program} hooks: {problem}", file=sys.stderr)
         return 1
     except OSError as problem:
-        print(f"{program} hooks: {problem.filename}: {problem.strerror}", file=sys.stderr)
+        where = f"{problem.filename}: " if problem.filename else ""
+        print(f"{program} hooks: {where}{problem.strerror or problem}", file=sys.stderr)
         return 1
     return 0
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # whoever reads has seen enough; the work is done
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def arguments(program: str) -> argparse.ArgumentParser:

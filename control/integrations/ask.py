@@ -2,7 +2,7 @@
 
 Only the standard library and `control.asking.remote` are imported. Whatever goes wrong, nothing is printed and the status is 0: the agent goes on as
 if there were no hook. It is over after DEADLINE_S at the latest, and it asks at most once in a task (one turn of the user).
-Sent are the user's last text and the name of the tool; never its arguments, files or output.
+Sent is the user's last text; never what the agent is about to call, its arguments, files or output.
 """
 
 from __future__ import annotations
@@ -75,13 +75,15 @@ def consider(call: Mapping[str, Any], credentials: Credentials | None, state: Pa
     turn = read_turn(call)
     if turn is None or not claim(state, f"{call.get('session_id')}\n{turn.id}"):
         return None
-    answer = ask(credentials, turn.goal, tool)
-    better = answer.get("tool")
-    if answer.get("fallback") is not False or not isinstance(better, str) or same_tool(tool, better):
+    answer = ask(credentials, turn.goal)
+    sure = answer.get("fallback") is False
+    doubted = answer.get("fallback_reason") == "planner_confirmation"
+    better = answer.get("tool") if sure else answer.get("proposed_tool") if doubted else None
+    if not isinstance(better, str) or same_tool(tool, better):
         return None
     return (
-        f"Switchyard: for what was asked, the tool {better!r} is likely the better next step than {tool!r} "
-        f"(confidence {float(answer['confidence']):.2f}). This is advice, given once in this task and no permission: "
+        f"Switchyard: for what was asked, the tool {better!r} {'is likely' if sure else 'may be'} the better next step "
+        f"than {tool!r} (confidence {float(answer['confidence']):.2f}). This is advice, given once in this task and no permission: "
         f"compare the two, describe {better!r} if you do not know it, and go on with the one that fits."
     )
 
@@ -192,12 +194,12 @@ def read_credentials(path: Path | None) -> Credentials | None:
     return Credentials(url=url, key=key) if isinstance(url, str) and isinstance(key, str) and url and key else None
 
 
-def ask(credentials: Credentials, goal: str, tool: str) -> Mapping[str, Any]:
+def ask(credentials: Credentials, goal: str) -> Mapping[str, Any]:
     """The server's decision among the tools of its scope."""
     from control.asking.remote import Server
 
     server = Server(credentials.url, credentials.key, timeout_s=REQUEST_S)
-    body = {"goal": goal, "observation": f"About to call {tool[:200]}.", "wait_ms": int(REQUEST_S * 1000) - 200}
+    body = {"goal": goal, "wait_ms": int(REQUEST_S * 1000) - 200}
     status, answer = server.send("POST", "/api/v1/route", body)
     return answer if status == 200 else {}
 

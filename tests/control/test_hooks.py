@@ -85,6 +85,18 @@ def test_uninstalling_puts_settings_back_byte_for_byte(text: str, claude: Host) 
     assert snapshot(claude.home) == before
 
 
+def test_a_reader_that_leaves_early_stops_nothing(claude: Host) -> None:
+    program = "import sys; from control.commandline import main; sys.exit(main(['switchyard', *sys.argv[1:]]))"
+    words = [sys.executable, "-c", program, "hooks", "install", "--host", "claude-code"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(words, cwd=Path(__file__).parents[2], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert claude.hooks_path.exists()
+
+
 def test_nothing_of_the_settings_is_lost_when_merging(claude: Host) -> None:
     write(claude.hooks_path, SETTINGS)
 
@@ -286,8 +298,15 @@ def test_at_a_fork_it_asks_and_names_the_better_tool(home: Path) -> None:
     [(method, path, body, headers)] = fake.asked
     assert said is not None and "'web__fetch'" in said and "0.93" in said
     assert (method, path, headers["Authorization"]) == ("POST", "/api/v1/route", "Bearer swy_key")
-    assert body["goal"] == "Read the page at example.org and tell its title"
-    assert "canary" not in json.dumps(body) and "secret" not in json.dumps(body)
+    assert body == {"goal": "Read the page at example.org and tell its title", "wait_ms": 1300}
+
+
+def test_a_proposal_to_be_confirmed_is_told_as_one(home: Path) -> None:
+    doubted = {**SELECTED, "tool": None, "fallback": True, "fallback_reason": "planner_confirmation"}
+    with serving(lambda *_: (200, {**doubted, "proposed_tool": "web__fetch"})) as fake:
+        said = considered(home, fake, call(home))
+
+    assert said is not None and "'web__fetch' may be the better next step" in said
 
 
 def test_it_asks_once_in_a_task_and_again_in_the_next(home: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,24 @@ from routing.engine import (
     ToolDescriptor,
     normalize_tools,
 )
+
+CASES = [
+    case
+    for case in json.loads((Path(__file__).parents[1] / "cases" / "router.json").read_text())["cases"]
+    if case["kind"] == "adapter"
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+def test_case(case: dict[str, Any]):
+    expected = case["expect"]
+    if "raises" in expected:
+        with pytest.raises(Exception) as raised:
+            GenericToolAdapter().normalize(case["tool"])
+        assert type(raised.value).__name__ == expected["raises"]
+        return
+    made = GenericToolAdapter().normalize(case["tool"])
+    assert {name: getattr(made, name) for name in expected} == expected
 
 
 def generic(**tool: Any) -> ToolDescriptor:
