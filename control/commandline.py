@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import sys
@@ -39,6 +40,8 @@ def main(argv: list[str] | None = None) -> int:
     if words[:1] == ["help"] and len(words) > 1 and words[1] in ASKED:
         words = [words[1], "--help"]
     if words and words[0] in ASKED:
+        if argv is None:
+            _travel_light(words[0])
         try:
             from control import asking
 
@@ -53,6 +56,14 @@ def main(argv: list[str] | None = None) -> int:
 
         return integrations.main(program, words[1:])
     return _execute(program, words)
+
+
+def _travel_light(command: str) -> None:
+    """What only costs time in a process that answers one question."""
+    # A ranking is over before threads for matrices would have started. Said before numpy is loaded, or not at all.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if command == "route":
+        gc.disable()  # the process is over before there is garbage; looking for it would be felt
 
 
 def _leave(status: int) -> None:

@@ -6,7 +6,6 @@ answer, fallbacks included; 1 when there was no answer, 2 for bad input, 130 whe
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import sys
@@ -25,10 +24,6 @@ COMMANDS = {
 
 def main(program: str, words: list[str]) -> int:
     """Run one of COMMANDS and give its exit status."""
-    if words[0] == "route":
-        gc.disable()  # the process is over before there is garbage; looking for it would be felt
-    # A ranking is over before threads for matrices would have started. Said before numpy is loaded, or not at all.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     command = words[0]
     asked = read_arguments(program, words)
     try:
