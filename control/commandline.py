@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import contextlib
+import gc
 import json
 import os
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 USAGE = 2
 # The commands that may begin an installation; all others write nothing where there is none.
 BEGINNERS = (["up"], ["prepare"], ["migrate"])
+# Answered without Django, which would take longer to load than they take to answer.
+ASKED = ("route", "resolve", "search")
 DJANGO_USEFUL = ("changepassword", "createsuperuser", "dbshell", "migrate", "shell")
 
 
@@ -35,7 +37,41 @@ def main(argv: list[str] | None = None) -> int:
         from control import testing
 
         return testing.main(words[1:])
+    if words[:1] == ["help"] and len(words) > 1 and words[1] in ASKED:
+        words = [words[1], "--help"]
+    if words and words[0] in ASKED:
+        if argv is None:
+            _travel_light(words[0])
+        try:
+            from control import asking
+
+            status = asking.main(program, words)
+        except KeyboardInterrupt:
+            status = 130
+        if argv is None:
+            _leave(status)
+        return status
+    if words[:1] == ["hooks"]:
+        from control import integrations
+
+        return integrations.main(program, words[1:])
     return _execute(program, words)
+
+
+def _travel_light(command: str) -> None:
+    """What only costs time in a process that answers one question."""
+    # A ranking is over before threads for matrices would have started. Said before numpy is loaded, or not at all.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if command == "route":
+        gc.disable()  # the process is over before there is garbage; looking for it would be felt
+
+
+def _leave(status: int) -> None:
+    """End the process of a program that has said all it has to say: to take it apart would cost as much as its ranking."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def _up(program: str, words: list[str]) -> int:
@@ -64,6 +100,10 @@ def take_data_dir(arguments: list[str]) -> list[str]:
 
 def version() -> str:
     """The version of the checkout, or of the installed package where there is no checkout."""
+    # Imported here: a program that routes has no use for them, and starts sooner without.
+    import importlib.metadata
+    import tomllib
+
     project = Path(__file__).resolve().parent.parent / "pyproject.toml"
     if project.exists():
         return str(tomllib.loads(project.read_text())["project"]["version"])
@@ -177,7 +217,13 @@ def _why(problem: Exception) -> str:
 def _help(program: str) -> str:
     from django.core.management import get_commands, load_command_class
 
-    ours = {"test": "Run the test suite; further arguments go to pytest."}
+    from control import asking, integrations
+
+    ours = {
+        "test": "Run the test suite; further arguments go to pytest.",
+        **asking.COMMANDS,
+        "hooks": integrations.HELP,
+    }
     for name, app in get_commands().items():
         if str(app).startswith(("control", "routing")):
             ours[name] = load_command_class(str(app), name).help.strip().split("\n")[0]

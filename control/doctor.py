@@ -13,6 +13,7 @@ from django.db import connection
 
 from control import launch, preparation, processes
 from control.environment import environment
+from control.integrations import installer
 from control.place import Refused, is_claimed, open_listener
 from routing import bus
 
@@ -39,6 +40,7 @@ def examine(*, host: str, port: int) -> list[Check]:
         ("workers", lambda: _workers(running)),
         ("port", lambda: _port(host, port, running)),
         ("first_run", _first_run),
+        ("hooks", installer.examine),
         ("chromium", _chromium),
     ]
     return [Check(name=name, ok=ok, message=message) for name, check in checks for ok, message in _ask(check)]

@@ -37,10 +37,31 @@ def test_imports_go_forward_only() -> None:
 
 
 def test_the_engine_is_imported_without_django_or_any_client() -> None:
-    program = "import sys, routing.engine; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    program = "import sys; from routing.engine import *; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert not {"django", "celery", "redis", "httpx", "httpx2", "mcp", "pydantic", "ninja"} & set(done.stdout.split())
+
+
+def test_every_public_name_of_the_engine_is_there_and_says_its_module_once() -> None:
+    import ast
+
+    import routing.engine as engine
+
+    typed = next(node for node in ast.parse(Path(engine.__file__).read_text()).body if isinstance(node, ast.If))
+    imports = [node for node in typed.body if isinstance(node, ast.ImportFrom)]
+    assert {name.name: node.module for node in imports for name in node.names} == engine._HOMES
+    assert sorted(engine.__all__) == sorted(engine._HOMES)
+    assert [name for name in engine.__all__ if not hasattr(engine, name)] == []
+
+
+def test_values_of_the_engine_are_had_without_the_tables_of_the_ranker() -> None:
+    program = (
+        "import sys; from routing.engine import HarnessState, ToolDescriptor, normalize_tools; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert not {"numpy", "snowballstemmer", "routing.engine.catalog"} & set(done.stdout.split())
 
 
 @pytest.mark.django_db

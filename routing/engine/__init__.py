@@ -12,52 +12,106 @@ The tour, in the order of a request:
     policy      judge the ranking: confident, ambiguous, no_match (`calibration` corrects it by what came of earlier answers)
     recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons,
                 `counterfactual` what one hint brings)
+    adapters    tools as hosts describe them, as descriptors (`inference` tells what their words and annotations say)
     router      which tool next, asked of a provider (`models` holds the values, `config` the bounds): `toolset` and `compaction`
                 say what it is told, `cache` keeps answers, `shortlist` leaves the likeliest of too many tools
     decision_table  what was chosen, judged: selected, to be confirmed, or a fallback with its reason
     expectations  what a document expects of itself, asked
 
 Errors are in `errors`; `policies` is the table of every setting, `canonical` the one spelling that digests are made of.
+
+Each name is fetched from its module when it is first asked for, so that whoever needs a few values does not wait for the
+tables of the ranker. A new name stands twice, below and in `__all__`; a test holds the two together.
 """
 
-from routing.engine.activity import assemble
-from routing.engine.catalog import Catalog, load_registry
-from routing.engine.confidence import peak_confidence, recomputed_confidence
-from routing.engine.config import RoutingConfig
-from routing.engine.decision_table import judge_choice, validate_tools
-from routing.engine.errors import (
-    InvalidProviderResponse,
-    PolicyDeniedError,
-    ProviderError,
-    ProviderTimeoutError,
-    RegistryError,
-    RouterConfigurationError,
-    RouterError,
-    RoutingLoopError,
-    UnknownToolError,
-)
-from routing.engine.models import (
-    ActionSummary,
-    ChoiceDecision,
-    DecisionProvider,
-    HarnessState,
-    RiskLevel,
-    RouteDecision,
-    RoutingMode,
-    ToolDescriptor,
-)
-from routing.engine.recommend import Ranked, Resolution, describe_tool, rank, resolve, resolve_detailed, search_tools
-from routing.engine.router import JevToolRouter
-from routing.engine.toolset import ToolSet
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from routing.engine.activity import assemble
+    from routing.engine.adapters import GenericToolAdapter, MCPToolAdapter, ToolAdapter, normalize_tools
+    from routing.engine.catalog import Catalog, load_registry
+    from routing.engine.confidence import peak_confidence, recomputed_confidence
+    from routing.engine.config import RoutingConfig
+    from routing.engine.decision_table import judge_choice, validate_tools
+    from routing.engine.errors import (
+        InvalidProviderResponse,
+        PolicyDeniedError,
+        ProviderError,
+        ProviderTimeoutError,
+        RegistryError,
+        RouterConfigurationError,
+        RouterError,
+        RoutingLoopError,
+        UnknownToolError,
+    )
+    from routing.engine.models import (
+        ActionSummary,
+        ChoiceDecision,
+        DecisionProvider,
+        HarnessState,
+        RiskLevel,
+        RouteDecision,
+        RoutingMode,
+        ToolDescriptor,
+    )
+    from routing.engine.recommend import (
+        Ranked,
+        Resolution,
+        describe_tool,
+        rank,
+        resolve,
+        resolve_detailed,
+        search_tools,
+    )
+    from routing.engine.router import JevToolRouter
+    from routing.engine.toolset import ToolSet
+
+_HOMES = {
+    name: f"routing.engine.{module}"
+    for module, names in {
+        "activity": "assemble",
+        "adapters": "GenericToolAdapter MCPToolAdapter ToolAdapter normalize_tools",
+        "catalog": "Catalog load_registry",
+        "confidence": "peak_confidence recomputed_confidence",
+        "config": "RoutingConfig",
+        "decision_table": "judge_choice validate_tools",
+        "errors": "InvalidProviderResponse PolicyDeniedError ProviderError ProviderTimeoutError RegistryError RouterConfigurationError RouterError RoutingLoopError UnknownToolError",
+        "models": "ActionSummary ChoiceDecision DecisionProvider HarnessState RiskLevel RouteDecision RoutingMode ToolDescriptor",
+        "recommend": "Ranked Resolution describe_tool rank resolve resolve_detailed search_tools",
+        "router": "JevToolRouter",
+        "toolset": "ToolSet",
+    }.items()
+    for name in names.split()
+}
+
+
+if not TYPE_CHECKING:  # a type checker that saw it would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
 
 __all__ = [
     "ActionSummary",
     "Catalog",
     "ChoiceDecision",
     "DecisionProvider",
+    "GenericToolAdapter",
     "HarnessState",
     "InvalidProviderResponse",
     "JevToolRouter",
+    "MCPToolAdapter",
     "PolicyDeniedError",
     "ProviderError",
     "ProviderTimeoutError",
@@ -71,6 +125,7 @@ __all__ = [
     "RoutingConfig",
     "RoutingLoopError",
     "RoutingMode",
+    "ToolAdapter",
     "ToolDescriptor",
     "ToolSet",
     "UnknownToolError",
@@ -78,6 +133,7 @@ __all__ = [
     "describe_tool",
     "judge_choice",
     "load_registry",
+    "normalize_tools",
     "peak_confidence",
     "rank",
     "recomputed_confidence",

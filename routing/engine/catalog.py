@@ -23,7 +23,6 @@ from routing.engine.policies import EffectivePolicy, effective
 from routing.engine.registry import Registry, Scope
 from routing.engine.sayings import sayings
 from routing.engine.scope import Names, Rules, View, rules
-from routing.engine.validation import parse_document, with_endpoint
 
 DEFAULT = "default"
 
@@ -66,6 +65,8 @@ class Catalog:
 
     def replace(self, endpoint_document: Mapping[str, Any]) -> Catalog:
         """Another catalog with this endpoint changed or added. Raises RegistryError when the whole would break a rule."""
+        from routing.engine.validation import with_endpoint
+
         registry = with_endpoint(self.registry, endpoint_document)
         return Catalog(registry, offline=_known_offline(registry, self._offline), previous=self)
 
@@ -150,6 +151,9 @@ def load_registry(
     document: Mapping[str, Any] | Registry, *, offline: Iterable[str] = (), previous: Catalog | None = None
 ) -> Catalog:
     """Compile a registry document. Raises RegistryError with every problem; reuses what `previous` compiled already."""
+    # Imported here: reading documents is much code, and whoever has a Registry already does without.
+    from routing.engine.validation import parse_document
+
     registry = document if isinstance(document, Registry) else parse_document(document).registry
     return Catalog(registry, offline=_known_offline(registry, offline), previous=previous)
 

@@ -7,7 +7,10 @@ the word itself, and less again where the catalog uses the asked word somewhere.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from functools import cache
+from importlib.resources import files
 
 from routing.engine.text import spanish_stem, stem
 
@@ -177,7 +180,25 @@ EXECUTING = frozenset("run execute launch start invoke call command shell script
 
 @cache
 def classes() -> dict[str, tuple[str, ...]]:
-    """Stem of a member -> the stems of everything it may stand for, nearest classes first."""
+    """Stem of a member -> the stems of everything it may stand for, nearest classes first.
+
+    Stemming all of them takes longer than a whole route, so what came of it ships with the package
+    (`data/classes.json`, written by bench/build_classes.py); it counts only for just these words.
+    """
+    source = files("routing.engine").joinpath("data", "classes.json")
+    kept = json.loads(source.read_bytes()) if source.is_file() else {}
+    if kept.get("of") != words_digest():
+        return stemmed_classes()
+    return {one: tuple(others.split()) for one, others in kept["classes"].items()}
+
+
+def words_digest() -> str:
+    """Tells whether a table was made of just the words above."""
+    return hashlib.sha256((ACTIONS + THINGS).encode()).hexdigest()
+
+
+def stemmed_classes() -> dict[str, tuple[str, ...]]:
+    """`classes`, made from the words."""
     found: dict[str, dict[str, None]] = {}
     for line in (ACTIONS + THINGS).strip().splitlines():
         english, _, spanish = line.partition("|")

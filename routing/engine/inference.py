@@ -92,8 +92,10 @@ _MOST_WORDS = 400  # of a description: prose beyond that says nothing new about 
 
 def describe_traits(tool: Tool, *, overridden: Iterable[str] = ()) -> Traits:
     """What a tool is, with the provenance of each trait. `overridden` names the traits that an operator has set."""
-    annotated = annotated_traits(tool.annotations)
     inferred = infer_traits(tool.name, tool.description or tool.title or "")
+    annotated = annotated_traits(tool.annotations) or _corrected(inferred, tool.annotations)
+    if inferred["category"] == "general" and tool.annotations.get("openWorldHint") is True:
+        annotated = {**annotated, "category": "network"}  # words tell nothing, and it deals with the world outside
     values: list[str] = []
     provenance: list[str] = []
     by_operator = set(overridden)
@@ -127,6 +129,18 @@ def annotated_traits(annotations: Mapping[str, Any]) -> dict[str, str]:
     if destructive is True:
         return {"risk": "high", "effect": "erase"}
     if destructive is False and read_only is False:
+        return {"risk": "medium", "effect": "write"}
+    return {}
+
+
+def _corrected(inferred: Mapping[str, str], annotations: Mapping[str, Any]) -> dict[str, str]:
+    """What hints that do not settle risk and effect still rule out: a tool that is said not to be read-only is never
+    taken for a reading one, and one that may be repeated without further effect sets something rather than runs it."""
+    may_repeat = annotations.get("idempotentHint") is True and annotations.get("readOnlyHint") is not True
+    if annotations.get("readOnlyHint") is False and (inferred["effect"] == "read" or inferred["risk"] == "low"):
+        effect = "write" if inferred["effect"] == "read" else inferred["effect"]
+        return {"risk": _RISK_OF_EFFECT[effect], "effect": effect}
+    if may_repeat and inferred["risk"] == "medium" and inferred["effect"] == "execute":
         return {"risk": "medium", "effect": "write"}
     return {}
 

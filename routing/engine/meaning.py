@@ -7,7 +7,6 @@ is read once, when it is first needed, and never changes. Two texts that share n
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
@@ -31,7 +30,7 @@ class WordVectors:
     __slots__ = ("__dict__", "_ids", "_scales", "_seen", "_table")
 
     def __init__(self, pieces: Sequence[str], table: Rounded, scales: Vectors) -> None:
-        self._ids = {piece: place for place, piece in enumerate(pieces)}
+        self._ids = dict(zip(pieces, range(len(pieces)), strict=True))
         self._table = table
         self._scales = scales
         self._seen: dict[str, tuple[int, ...]] = {}
@@ -116,7 +115,7 @@ def shipped_vectors() -> WordVectors | None:
     source = files("routing.engine").joinpath("data", "vectors.npz")
     if not source.is_file():
         return None
-    with np.load(io.BytesIO(source.read_bytes()), allow_pickle=False) as kept:
+    with source.open("rb") as file, np.load(file, allow_pickle=False) as kept:
         pieces = kept["pieces"].tobytes().decode().split("\n")
         return WordVectors(pieces, kept["vectors"], kept["scales"])
 

@@ -34,6 +34,8 @@ class ToolDescriptor:
     risk: RiskLevel = RiskLevel.MEDIUM
     schema: Mapping[str, Any] = field(default_factory=dict)  # never sent to a provider
     effect: str | None = None  # read | write | erase | execute; inferred when absent
+    # trait -> declared | annotation | inferred, where an adapter made it; says nothing about what the tool is
+    provenance: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from snowballstemmer.english_stemmer import EnglishStemmer
-from snowballstemmer.spanish_stemmer import SpanishStemmer
+from routing.engine.stemmers import stemmer
+
+EnglishStemmer, SpanishStemmer = stemmer("english"), stemmer("spanish")
 
 LONGEST_WORD = 48  # longer runs are data, not words; they are cut, never stemmed
 

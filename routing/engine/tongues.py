@@ -6,21 +6,12 @@ A line is one meaning: English words, then `|` and French, German and Portuguese
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, lru_cache
 
-from snowballstemmer.french_stemmer import FrenchStemmer
-from snowballstemmer.german_stemmer import GermanStemmer
-from snowballstemmer.portuguese_stemmer import PortugueseStemmer
-
+from routing.engine.stemmers import stemmer
 from routing.engine.text import LONGEST_WORD, stem
 
 LANGUAGES = ("french", "german", "portuguese")
-_STEMMERS: dict[str, Callable[[], FrenchStemmer | GermanStemmer | PortugueseStemmer]] = {
-    "french": FrenchStemmer,
-    "german": GermanStemmer,
-    "portuguese": PortugueseStemmer,
-}
 
 MEANINGS = """
 search find | chercher rechercher trouver cherche trouve | suchen suche finden finde | procurar buscar encontrar procure busque
@@ -99,7 +90,7 @@ def foreign_stem(language: str, word: str) -> str:
     """The stem of a folded word in its language: a remembered pure function."""
     if len(word) < 4 or len(word) >= LONGEST_WORD or not word.isalpha():
         return word
-    return str(_STEMMERS[language]().stemWord(word))
+    return str(stemmer(language)().stemWord(word))
 
 
 @cache

@@ -13,7 +13,8 @@ import pytest
 import yaml
 from django.core.management import get_commands, load_command_class
 
-from control import processes
+from control import asking, integrations, processes
+from control.asking.arguments import read_arguments
 from control.environment import Environment
 from routing.engine import load_registry, resolve
 from routing.engine.validation import parse_document
@@ -52,6 +53,40 @@ def test_every_command_that_a_document_shows_exists_with_its_options(page: str, 
     parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
     known = {option for action in parser._actions for option in action.option_strings} | EVERYWHERE
     assert {word.split("=")[0] for word in words if re.match(r"-{1,2}[a-z]", word)} <= known
+
+
+def shell_lines() -> list[str]:
+    """What documents and the skill show of `har` and `switchyard`, in blocks of shell."""
+    skill = ROOT / "control" / "integrations" / "skill" / "switchyard" / "SKILL.md"
+    blocks = [
+        block
+        for page in [*PAGES, skill]
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    ]
+    lines = [line.strip() for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line.startswith(("har ", "switchyard "))]
+
+
+@pytest.mark.parametrize("line", shell_lines())
+def test_every_command_for_a_shell_that_a_document_shows_can_be_read(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SWITCHYARD_URL", raising=False)
+    program, command, *words = shlex.split(line, comments=True)
+    if command == "hooks":
+        assert integrations.arguments(program).parse_args(words).action
+    elif command in asking.COMMANDS:
+        read_arguments(program, [command, *words])
+    else:
+        assert [command, *words] == ["--version"]
+
+
+def test_the_python_of_the_command_line_page_says_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    program = re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1)  # type: ignore[union-attr]
+    exec(program, {})
+
+    assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", program)
 
 
 def test_the_example_of_the_registry_page_is_valid_and_its_expectation_holds() -> None:

@@ -1,0 +1,11 @@
+"""Why a command has no answer to print."""
+
+from __future__ import annotations
+
+
+class BadInput(Exception):
+    """What was asked cannot be asked; the text names the flag. Exit status 2."""
+
+
+class NoAnswer(Exception):
+    """The question was good and nobody answered it. Exit status 1."""
