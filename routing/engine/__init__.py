@@ -13,6 +13,7 @@ The tour, in the order of a request:
     recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons,
                 `counterfactual` what one hint brings)
     router      what a provider chose, judged by the decision table (`models` holds the values, `config` the bounds)
+    search      which first step leads to the best end, several steps ahead: a package with its own tour
     expectations  what a document expects of itself, asked
 
 Errors are in `errors`; `policies` is the table of every setting, `canonical` the one spelling that digests are made of.
@@ -30,6 +31,7 @@ from routing.engine.errors import (
     RouterConfigurationError,
     RouterError,
     RoutingLoopError,
+    SearchGraphError,
     UnknownToolError,
 )
 from routing.engine.models import (
@@ -44,6 +46,17 @@ from routing.engine.models import (
 )
 from routing.engine.recommend import Ranked, Resolution, describe_tool, rank, resolve, resolve_detailed, search_tools
 from routing.engine.router import judge_choice, validate_tools
+from routing.engine.search import (
+    MCTSConfig,
+    MCTSResult,
+    MCTSToolRouter,
+    SearchEnvironment,
+    SearchProgress,
+    SimulatedStep,
+    SuppliedGraph,
+    TreeNode,
+    solve,
+)
 
 __all__ = [
     "ActionSummary",
@@ -52,6 +65,9 @@ __all__ = [
     "DecisionProvider",
     "HarnessState",
     "InvalidProviderResponse",
+    "MCTSConfig",
+    "MCTSResult",
+    "MCTSToolRouter",
     "PolicyDeniedError",
     "ProviderError",
     "ProviderTimeoutError",
@@ -65,7 +81,13 @@ __all__ = [
     "RoutingConfig",
     "RoutingLoopError",
     "RoutingMode",
+    "SearchEnvironment",
+    "SearchGraphError",
+    "SearchProgress",
+    "SimulatedStep",
+    "SuppliedGraph",
     "ToolDescriptor",
+    "TreeNode",
     "UnknownToolError",
     "assemble",
     "describe_tool",
@@ -75,5 +97,6 @@ __all__ = [
     "resolve",
     "resolve_detailed",
     "search_tools",
+    "solve",
     "validate_tools",
 ]
