@@ -47,8 +47,20 @@ def two_steps() -> SuppliedGraph:
     return SuppliedGraph(states, edges)
 
 
-def branching(branches: Sequence[int], seed: int) -> SuppliedGraph:
-    """A tree with so many branches at each level and rewards from -0.3 to 0.6."""
+def uniform(rng: random.Random, left: int) -> float:
+    return rng.uniform(-0.3, 0.6)
+
+
+def branching(
+    branches: Sequence[int], seed: int, reward: Callable[[random.Random, int], float] = uniform
+) -> SuppliedGraph:
+    """A tree with so many branches at each level; `reward` is told how many steps are left after one."""
+    return SuppliedGraph(*branching_parts(branches, seed, reward))
+
+
+def branching_parts(
+    branches: Sequence[int], seed: int, reward: Callable[[random.Random, int], float] = uniform
+) -> tuple[Objects, Objects]:
     rng = random.Random(seed)
     states: Objects = []
     edges: Objects = []
@@ -57,11 +69,11 @@ def branching(branches: Sequence[int], seed: int) -> SuppliedGraph:
         tools = [f"t{number:02}" for number in range(left[0])] if left else []
         states.append(state(id_, *tools))
         for tool in tools:
-            edges.append(edge(id_, tool, f"{id_}/{tool}", rng.uniform(-0.3, 0.6)))
+            edges.append(edge(id_, tool, f"{id_}/{tool}", reward(rng, len(left) - 1)))
             grow(f"{id_}/{tool}", left[1:])
 
     grow("root", branches)
-    return SuppliedGraph(states, edges)
+    return states, edges
 
 
 @st.composite

@@ -17,8 +17,8 @@ class MCTSConfig:
     """Bounds of a search; ValueError for a value out of its own.
 
     `method`: `puct` (the default), `best_path`, `exact`, or `auto`, which is exact over a supplied graph and puct elsewhere.
-    `deadline_ms`, where given, ends a search with its best so far. `max_nodes` bounds memory: a tree that has as many
-    nodes grows no further, and the simulations that are left go on within it.
+    `deadline_ms`, where given, ends a search with its best so far. `max_nodes` bounds memory (1 KiB a node at most, usually): a
+    PUCT tree of that size grows no further and the simulations that are left go on within it; the other methods end there.
     """
 
     simulations: int = 64
@@ -29,7 +29,7 @@ class MCTSConfig:
     min_prior: float = 1e-6
     method: str = "puct"
     deadline_ms: float | None = None
-    max_nodes: int = 1_000_000
+    max_nodes: int = 250_000
 
     def __post_init__(self) -> None:
         for name, low in (("simulations", 1), ("max_depth", 1), ("max_policy_evaluations", 0), ("max_nodes", 1)):
@@ -110,8 +110,9 @@ class TreeNode:
 class MCTSResult:
     """A decision and what it rests on.
 
-    `root_values` holds, for each first step that was tried, reward + discount × value of what follows. `stopped_by` is
-    complete, deadline or cancelled. `transitions` counts the steps that the environment was asked for.
+    `root_values` holds, for each first step that was tried, reward + discount × value of what follows: with puct the mean of
+    what was found, with best_path the best that is expected, with exact the best there is. `stopped_by` is complete,
+    deadline, cancelled, or nodes where an exact walk ran out of them. `transitions` counts the steps that the environment was asked for.
     """
 
     decision: RouteDecision
