@@ -141,24 +141,22 @@ class GraphPuct(Puct):
     def _visits(self, node: Node, graph: SuppliedGraph, own_value: float) -> Iterator[float]:
         """What comes back of each further visit to a node, one after the other."""
         discount, constant = self.config.discount, self.config.exploration_constant
-        margin, lowest = self._margin, -inf
+        rewards, values, counts, sums, scores = node.rewards, node.values, node.counts, node.sums, node.scores
         visits = node.visits
-        for place in node.order or range(node.left):
+        for place in node.order or range(len(values)):
             if self.nodes >= self.config.max_nodes:
                 node.forget_untried()
                 break
             self.nodes += 1
-            node.left -= 1
-            value, reward = node.values[place], node.rewards[place]
-            node.sums[place] = value
-            node.counts[place] = 2.0
-            node.scores[place] = value = reward + discount * value
+            sums[place] = value = values[place]
+            counts[place] = 2.0
+            scores[place] = value = rewards[place] + discount * value
             visits += 1.0
             yield value
         if not node.tools:
             yield from repeat(own_value)
-        rewards, counts, sums, scores, priors = node.rewards, node.counts, node.sums, node.scores, node.priors
-        urge = node.urge
+        rewards, values, counts, sums, scores = node.rewards, node.values, node.counts, node.sums, node.scores
+        margin, lowest, urge, priors = self._margin, -inf, node.urge, node.priors
         below: list[Callable[[], float] | None] = [None] * len(counts)
         while True:
             root_of_visits = sqrt(visits)
@@ -193,7 +191,10 @@ class GraphPuct(Puct):
             bound = second + margin
             visit = below[place]
             if visit is None:
-                visit = below[place] = self._below(node, place, graph)
+                if node.ends[place]:
+                    visit = below[place] = repeat(values[place]).__next__
+                else:
+                    visit = below[place] = self._below(node, place, graph)
             total, count, reward = sums[place], counts[place], rewards[place]
             while True:
                 value = visit()
@@ -217,7 +218,7 @@ class GraphPuct(Puct):
     def _below(self, node: Node, place: int, graph: SuppliedGraph) -> Callable[[], float]:
         """The visits to what a step leads to, which was visited once before."""
         value = node.values[place]
-        if node.ends[place] or self.nodes >= self.config.max_nodes:
+        if self.nodes >= self.config.max_nodes:
             return repeat(value).__next__
         target = node.targets[place]
         child = Node(target, graph.options[target], node, node.depth + 1, self.config.max_depth)
