@@ -128,7 +128,7 @@ def stopping() -> None:
 
     async def once() -> float:
         cancelled = threading.Event()
-        running = asyncio.create_task(MCTSToolRouter(graph, config=config).search("root", cancel=cancelled.is_set))  # type: ignore[arg-type]
+        running = asyncio.create_task(MCTSToolRouter(graph, config=config).search("root", cancel=cancelled.is_set))
         await asyncio.sleep(0.1)
         cancelled.set()
         before = time.perf_counter()

@@ -26,6 +26,7 @@ from routing.engine import (
     ToolDescriptor,
     solve,
 )
+from routing.engine.policies import effective
 from tests.engine.searching import (
     Objects,
     Simulator,
@@ -133,6 +134,7 @@ def test_a_deep_search_takes_the_way_that_does_not_nest() -> None:
     chain = [state(f"s{number}", "on") for number in range(999)] + [state("s999")]
     graph = SuppliedGraph(chain, [edge(f"s{number}", "on", f"s{number + 1}") for number in range(999)])
 
+    assert search(graph, "s0", simulations=400, max_depth=200).root_visits == {"on": 400}  # the deepest that nests
     assert search(graph, "s0", simulations=400, max_depth=2000).principal_variation == ("on",) * 400
 
 
@@ -327,7 +329,7 @@ def test_a_long_search_notices_within_a_tenth_of_a_second_that_it_is_cancelled(m
     noticed: list[float] = []
 
     async def cancel_later() -> Any:
-        running = asyncio.create_task(MCTSToolRouter(graph, config=config).search("root", cancel=cancelled.is_set))  # type: ignore[arg-type]
+        running = asyncio.create_task(MCTSToolRouter(graph, config=config).search("root", cancel=cancelled.is_set))
         await asyncio.sleep(0.05)
         cancelled.set()
         before = time.thread_time()
@@ -347,7 +349,7 @@ def test_a_task_that_is_cancelled_ends() -> None:
     async def run() -> None:
         config = MCTSConfig(simulations=5_000_000)
         async with asyncio.timeout(0.05):
-            await MCTSToolRouter(branching([4] * 4, seed=1), config=config).search("root")  # type: ignore[arg-type]
+            await MCTSToolRouter(branching([4] * 4, seed=1), config=config).search("root")
 
     with pytest.raises(TimeoutError):
         asyncio.run(run())
@@ -369,7 +371,7 @@ def test_a_deadline_ends_a_search_with_its_best_so_far(method: str) -> None:
     config = MCTSConfig(simulations=5_000_000, deadline_ms=50, method=method, max_depth=6)
     router = MCTSToolRouter(branching([4] * 6, seed=1), config=config, clock=Clock())
 
-    found = asyncio.run(router.search("root"))  # type: ignore[arg-type]
+    found = asyncio.run(router.search("root"))
 
     assert found.stopped_by == "deadline"
     assert 0 < found.simulations < 5_000
@@ -427,7 +429,7 @@ def test_progress_tells_how_the_tree_stands(method: str) -> None:
         assert len(progress.principal_variation) >= (1 if progress.simulations else 0)
 
     router = MCTSToolRouter(branching([4] * 5, seed=1), config=MCTSConfig(simulations=2000, max_depth=5, method=method))
-    asyncio.run(router.search("root", progress=look, progress_every_ms=0))  # type: ignore[arg-type]
+    asyncio.run(router.search("root", progress=look, progress_every_ms=0))
 
     assert len(seen) >= 10
     assert all(simulations == visits for simulations, visits, _ in seen)
@@ -439,7 +441,7 @@ def test_a_tree_holds_the_most_visited_nodes_each_after_its_parent(
     parts: tuple[Objects, Objects], bounds: dict[str, Any], method: str, most: int
 ) -> None:
     router = MCTSToolRouter(SuppliedGraph(*parts), config=MCTSConfig(method=method, **bounds))
-    found = asyncio.run(router.search("s0", tree_nodes=most))  # type: ignore[arg-type]
+    found = asyncio.run(router.search("s0", tree_nodes=most))
     by_id = {node.id: node for node in found.tree}
 
     assert len(found.tree) == min(most, found.transitions + 1)
@@ -481,10 +483,14 @@ def test_bounds_out_of_theirs_are_refused(bounds: dict[str, Any]) -> None:
         MCTSConfig(**bounds)
 
 
+def test_a_policy_s_block_is_a_configuration() -> None:
+    assert MCTSConfig.from_policy(effective("default", ()).mcts) == MCTSConfig(method="auto", deadline_ms=10_000)
+
+
 def test_names_that_say_nothing_are_refused_but_the_reserved_one_is_not() -> None:
     def first(*names: str) -> Any:
         tools = [ToolDescriptor(name, "") for name in names]
-        return asyncio.run(MCTSToolRouter(two_steps()).search("root", tools)).decision  # type: ignore[arg-type]
+        return asyncio.run(MCTSToolRouter(two_steps()).search("root", tools)).decision
 
     for names in (["quick", " "], ["quick", "quick"]):
         with pytest.raises(ValueError, match="tool name"):
@@ -591,4 +597,4 @@ def test_the_category_of_a_decision_is_the_tool_s_own() -> None:
 
     assert search(graph, "r").decision.category == solve(graph, "r").decision.category == "Mine"
     only = [ToolDescriptor("grep", "")]
-    assert asyncio.run(MCTSToolRouter(graph).route("r", only)).category is None  # type: ignore[arg-type]
+    assert asyncio.run(MCTSToolRouter(graph).route("r", only)).category is None

@@ -106,12 +106,12 @@ class MCTSToolRouter:
         self.config = config or MCTSConfig()
         self._clock = clock
 
-    async def route(self, state: HarnessState, tools: Sequence[ToolDescriptor] | None = None) -> RouteDecision:
+    async def route(self, state: HarnessState | str, tools: Sequence[ToolDescriptor] | None = None) -> RouteDecision:
         return (await self.search(state, tools)).decision
 
     async def search(
         self,
-        state: HarnessState,
+        state: HarnessState | str,
         tools: Sequence[ToolDescriptor] | None = None,
         *,
         cancel: Callable[[], bool] | None = None,
@@ -119,7 +119,8 @@ class MCTSToolRouter:
         progress_every_ms: float = 250,
         tree_nodes: int = 0,
     ) -> MCTSResult:
-        """The decision, and what it rests on. `tools` stand for those that the environment has at the root.
+        """The decision, and what it rests on. `state` may be the id of a supplied graph's state; `tools` stand for those that
+        the environment has there.
 
         `cancel` is asked every few milliseconds, and so is the deadline; a search that is stopped answers its best so far.
         `progress` is called in between, no more often than told. `tree_nodes` is how many nodes `tree` of the result holds.
@@ -129,7 +130,9 @@ class MCTSToolRouter:
         watch = Watch(self._clock, self.config.deadline_ms, cancel, progress, progress_every_ms)
         graph = self.environment if isinstance(self.environment, SuppliedGraph) else None
         start: Any = state if graph is None else graph.number_of(state)
-        offered = tuple(await self.environment.tools(state)) if tools is None else tuple(tools)
+        if tools is None:
+            tools = await self.environment.tools(start) if graph is None else graph.options[start].tools
+        offered = tuple(tools)
         _check_names(offered)
         method = self._method(graph)
         if not offered:
@@ -137,7 +140,8 @@ class MCTSToolRouter:
         if graph is None:
             options = _unknown(offered)
         else:
-            options = graph.options[start] if tools is None else graph.options_of(start, offered)
+            known = graph.options[start]
+            options = known if offered == known.tools else graph.options_of(start, offered)
         if method == "exact":
             if graph is None:
                 return await self._walk(start, options, watch, tree_nodes)
