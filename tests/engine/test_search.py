@@ -6,7 +6,7 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -31,6 +31,7 @@ from tests.engine.searching import (
     Objects,
     Simulator,
     branching,
+    branching_parts,
     edge,
     graphs,
     plain_puct,
@@ -598,3 +599,41 @@ def test_the_category_of_a_decision_is_the_tool_s_own() -> None:
     assert search(graph, "r").decision.category == solve(graph, "r").decision.category == "Mine"
     only = [ToolDescriptor("grep", "")]
     assert asyncio.run(MCTSToolRouter(graph).route("r", only)).category is None
+
+
+# --- What it costs (docs/benchmarks.md has the figures; these bounds leave room for a busy machine) ---------------------
+
+
+def quickest(work: Callable[[], object], times: int = 5) -> float:
+    """Seconds of processor time, the best of some."""
+    took = []
+    for _ in range(times):
+        before = time.process_time()
+        work()
+        took.append(time.process_time() - before)
+    return min(took)
+
+
+@pytest.mark.parametrize("branches", [4, 8, 16])
+def test_chains_of_three_steps_are_solved_within_a_millisecond(branches: int) -> None:
+    graph = branching([branches, 1, 1], seed=1)
+
+    assert quickest(lambda: solve(graph, "root", max_depth=3)) <= 0.001
+
+
+def test_the_largest_graph_that_may_be_sent_is_solved_within_ten_milliseconds() -> None:
+    rng = random.Random(1)
+    states = [state(f"s{number}", *"abcd", value=rng.random()) for number in range(256)]
+    edges = [edge(one["id"], tool, f"s{rng.randrange(256)}", rng.random()) for one in states for tool in "abcd"]
+    graph = SuppliedGraph(states, edges, max_states=256, max_transitions=1024)
+
+    assert quickest(lambda: solve(graph, "s0", max_depth=8)) <= 0.010
+
+
+def test_a_graph_is_searched_several_times_as_fast_as_step_by_step() -> None:
+    parts = branching_parts([4] * 4, seed=1)
+    graph, simulator, config = SuppliedGraph(*parts), Simulator(*parts), MCTSConfig(simulations=4096)
+
+    plain = quickest(lambda: asyncio.run(plain_puct(simulator, simulator.states["root"], config)))
+
+    assert quickest(lambda: search(graph, "root", simulations=4096)) <= plain / 3
