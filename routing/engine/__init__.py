@@ -8,13 +8,15 @@ The tour, in the order of a request:
     activity    what a harness is doing, put together as one text
     query       that text read into terms: asked for, mentioned, forbidden, or no request at all (`text`, `vocabulary`)
     matching    which words of the catalog a term may stand for (`concepts`, `tongues` and `kindred` hold what is known of words)
-    scoring     rank the tools in sight (`evidence` holds the request against them, `meaning` the vectors of words)
+    scoring     rank the tools in sight (`evidence` holds the request against them, `wording` how it is put, `meaning` the vectors of
+                words, `encoder` those of sentences)
     policy      judge the ranking: confident, ambiguous, no_match (`calibration` corrects it by what came of earlier answers)
     recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons,
                 `counterfactual` what one hint brings)
     adapters    tools as hosts describe them, as descriptors (`inference` tells what their words and annotations say)
     router      which tool next, asked of a provider (`models` holds the values, `config` the bounds): `toolset` and `compaction`
                 say what it is told, `cache` keeps answers, `shortlist` leaves the likeliest of too many tools
+    search      which step first, looking several ahead: over a graph or a simulator
     decision_table  what was chosen, judged: selected, to be confirmed, or a fallback with its reason
     expectations  what a document expects of itself, asked
 
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         RouterConfigurationError,
         RouterError,
         RoutingLoopError,
+        SearchGraphError,
         UnknownToolError,
     )
     from routing.engine.models import (
@@ -67,6 +70,17 @@ if TYPE_CHECKING:
         search_tools,
     )
     from routing.engine.router import JevToolRouter
+    from routing.engine.search import (
+        MCTSConfig,
+        MCTSResult,
+        MCTSToolRouter,
+        SearchEnvironment,
+        SearchProgress,
+        SimulatedStep,
+        SuppliedGraph,
+        TreeNode,
+        solve,
+    )
     from routing.engine.toolset import ToolSet
 
 _HOMES = {
@@ -78,10 +92,11 @@ _HOMES = {
         "confidence": "peak_confidence recomputed_confidence",
         "config": "RoutingConfig",
         "decision_table": "judge_choice validate_tools",
-        "errors": "InvalidProviderResponse PolicyDeniedError ProviderError ProviderTimeoutError RegistryError RouterConfigurationError RouterError RoutingLoopError UnknownToolError",
+        "errors": "InvalidProviderResponse PolicyDeniedError ProviderError ProviderTimeoutError RegistryError RouterConfigurationError RouterError RoutingLoopError SearchGraphError UnknownToolError",
         "models": "ActionSummary ChoiceDecision DecisionProvider HarnessState RiskLevel RouteDecision RoutingMode ToolDescriptor",
         "recommend": "Ranked Resolution describe_tool rank resolve resolve_detailed search_tools",
         "router": "JevToolRouter",
+        "search": "MCTSConfig MCTSResult MCTSToolRouter SearchEnvironment SearchProgress SimulatedStep SuppliedGraph TreeNode solve",
         "toolset": "ToolSet",
     }.items()
     for name in names.split()
@@ -112,6 +127,9 @@ __all__ = [
     "InvalidProviderResponse",
     "JevToolRouter",
     "MCPToolAdapter",
+    "MCTSConfig",
+    "MCTSResult",
+    "MCTSToolRouter",
     "PolicyDeniedError",
     "ProviderError",
     "ProviderTimeoutError",
@@ -125,9 +143,15 @@ __all__ = [
     "RoutingConfig",
     "RoutingLoopError",
     "RoutingMode",
+    "SearchEnvironment",
+    "SearchGraphError",
+    "SearchProgress",
+    "SimulatedStep",
+    "SuppliedGraph",
     "ToolAdapter",
     "ToolDescriptor",
     "ToolSet",
+    "TreeNode",
     "UnknownToolError",
     "assemble",
     "describe_tool",
@@ -140,5 +164,6 @@ __all__ = [
     "resolve",
     "resolve_detailed",
     "search_tools",
+    "solve",
     "validate_tools",
 ]

@@ -12,14 +12,22 @@ class RouterError(Exception):
     """Root of everything that the decision engine raises on purpose."""
 
 
-class RegistryError(RouterError):
-    """A registry document breaks its rules; `problems` lists every breach with its path."""
+class InvalidDocument(RouterError):
+    """What was handed in breaks its rules; `problems` lists every breach with its path."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = list(problems)
         first = self.problems[0] if self.problems else {"path": "", "message": "unknown problem"}
         more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
         super().__init__(f"{first['path']}: {first['message']}{more}")
+
+
+class RegistryError(InvalidDocument):
+    """A registry document breaks its rules."""
+
+
+class SearchGraphError(InvalidDocument, ValueError):
+    """A supplied graph breaks its rules, or a state was named that it does not have."""
 
 
 class ProviderError(RouterError):

@@ -100,6 +100,14 @@ def test_the_example_of_the_registry_page_is_valid_and_its_expectation_holds() -
     assert answer["recommendation"]["namespaced"] == expectation["expect"]["recommendation"]
 
 
+def test_the_example_of_the_search_page_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1)  # type: ignore[union-attr]
+    exec(example, {})
+
+    assert capsys.readouterr().out == example.splitlines()[-1].removeprefix("# ") + "\n"
+
+
 def test_json_examples_can_be_parsed() -> None:
     for page in PAGES:
         for block in re.findall(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
