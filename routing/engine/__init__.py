@@ -41,6 +41,7 @@ from routing.engine.models import (
     RouteDecision,
     RoutingMode,
     ToolDescriptor,
+    Usage,
 )
 from routing.engine.recommend import Ranked, Resolution, describe_tool, rank, resolve, resolve_detailed, search_tools
 from routing.engine.router import judge_choice, validate_tools
@@ -67,6 +68,7 @@ __all__ = [
     "RoutingMode",
     "ToolDescriptor",
     "UnknownToolError",
+    "Usage",
     "assemble",
     "describe_tool",
     "judge_choice",
