@@ -13,6 +13,8 @@ The tour, in the order of a request:
     recommend   the front door, `resolve`, and the answers of the contract (`summary` bounds them, `explain` gives reasons,
                 `counterfactual` what one hint brings)
     router      what a provider chose, judged by the decision table (`models` holds the values, `config` the bounds)
+    session     steps and the fallback circuit of one session (`loops` sees when actions go round in circles)
+    execution   whether a selected tool may be run: rules apart from routing
     expectations  what a document expects of itself, asked
 
 Errors are in `errors`; `policies` is the table of every setting, `canonical` the one spelling that digests are made of.
@@ -32,6 +34,13 @@ from routing.engine.errors import (
     RoutingLoopError,
     UnknownToolError,
 )
+from routing.engine.execution import (
+    DefaultExecutionPolicy,
+    ExecutionPolicy,
+    ExecutionRule,
+    RuleExecutionPolicy,
+)
+from routing.engine.loops import Loop, LoopGuard
 from routing.engine.models import (
     ActionSummary,
     ChoiceDecision,
@@ -45,14 +54,20 @@ from routing.engine.models import (
 )
 from routing.engine.recommend import Ranked, Resolution, describe_tool, rank, resolve, resolve_detailed, search_tools
 from routing.engine.router import judge_choice, validate_tools
+from routing.engine.session import RoutingSession, SessionState, admit, settle
 
 __all__ = [
     "ActionSummary",
     "Catalog",
     "ChoiceDecision",
     "DecisionProvider",
+    "DefaultExecutionPolicy",
+    "ExecutionPolicy",
+    "ExecutionRule",
     "HarnessState",
     "InvalidProviderResponse",
+    "Loop",
+    "LoopGuard",
     "PolicyDeniedError",
     "ProviderError",
     "ProviderTimeoutError",
@@ -66,9 +81,13 @@ __all__ = [
     "RoutingConfig",
     "RoutingLoopError",
     "RoutingMode",
+    "RoutingSession",
+    "RuleExecutionPolicy",
+    "SessionState",
     "ToolDescriptor",
     "UnknownToolError",
     "Usage",
+    "admit",
     "assemble",
     "describe_tool",
     "judge_choice",
@@ -77,5 +96,6 @@ __all__ = [
     "resolve",
     "resolve_detailed",
     "search_tools",
+    "settle",
     "validate_tools",
 ]
