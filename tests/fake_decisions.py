@@ -180,27 +180,24 @@ def decisions_server(*script: str | bytes | Mapping[str, Any], **settings: Any) 
     told = FakeDecisions(**settings)
     if script:
         told.script = list(script)
-    loop = asyncio.new_event_loop()
     ready = threading.Event()
+    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
-    async def run(stop: asyncio.Event) -> None:
+    async def run() -> None:
+        stop = asyncio.Event()
+        running.append((asyncio.get_running_loop(), stop))
         server = await asyncio.start_server(told.serve, "127.0.0.1", 0, backlog=256)
         told.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         ready.set()
         await stop.wait()
-        server.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.cancel()
+        server.close()  # connections that are open end with the loop
 
-    stop = asyncio.Event()
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(stop),), daemon=True)
+    thread = threading.Thread(target=asyncio.run, args=(run(),), daemon=True)
     thread.start()
     assert ready.wait(10)
     try:
         yield told
     finally:
+        ((loop, stop),) = running
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)
-        with contextlib.suppress(RuntimeError):
-            loop.run_until_complete(asyncio.sleep(0))
-            loop.close()

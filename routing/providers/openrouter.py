@@ -6,11 +6,14 @@ import asyncio
 import json
 import os
 import random
+import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -39,7 +42,8 @@ _KINDS = {401: "credential", 403: "credential", 402: "payment", 429: "overload",
 def _check_address(address: str) -> None:
     try:
         url = httpx.URL(address)
-    except (httpx.InvalidURL, TypeError):
+        urlsplit(address).port  # noqa: B018  (looks whether it is one)
+    except (httpx.InvalidURL, TypeError, ValueError):
         raise RouterConfigurationError("url is no URL") from None
     if url.scheme not in ("http", "https") or not url.host:
         raise RouterConfigurationError("url must be an http or https URL")
@@ -98,7 +102,8 @@ _DEFAULT = OpenRouterConfig()
 class OpenRouterJevProvider:
     """A decision provider over HTTP with one pool of connections, as many kept alive as there may be.
 
-    Without `client` it makes one, and closes it in `aclose`; a client that is given is left open, and its own limits hold.
+    Without `client` it makes its own, and closes them in `aclose`; a client that is given is left open. In both cases no more
+    requests are on their way than `max_connections`; what is more waits, within its deadline.
     `max_retries` repeats a request after overload (429, 529), a server's error or a lost connection, after the pause that
     Retry-After asks for or a growing random one, and only while the deadline leaves time. `confidence`: `reported` takes
     the provider's number (0 where there is none); `peak` works it out from the probabilities.
@@ -194,7 +199,7 @@ class OpenRouterJevProvider:
         self._closed = True
         pool, self._pool = self._pool, None
         if pool is not None and pool.loop is asyncio.get_running_loop():
-            await pool.client.aclose()
+            await pool.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -260,11 +265,8 @@ class OpenRouterJevProvider:
         return ProviderError(f"the decision provider cannot be reached ({problem})", kind="connection")
 
     async def _exchange(self, content: bytes, left_s: float) -> _Response | ProviderError:
-        if self._given is not None:
-            return await self._send(self._given, content, left_s)
-        pool = self._open()
-        async with pool.free:
-            return await self._send(pool.client, content, left_s)
+        async with self._open().client() as client:
+            return await self._send(client, content, left_s)
 
     async def _send(self, client: httpx.AsyncClient, content: bytes, left_s: float) -> _Response | ProviderError:
         request = client.build_request(
@@ -321,7 +323,7 @@ class OpenRouterJevProvider:
         """The pool of the running loop: connections do not outlive the loop that opened them."""
         loop = asyncio.get_running_loop()
         if self._pool is None or self._pool.loop is not loop:
-            self._pool = _Pool(loop, self._config)
+            self._pool = _Pool(loop, self._config, self._given)
         return self._pool
 
     async def _vet(self) -> None:
@@ -335,19 +337,51 @@ class OpenRouterJevProvider:
 
 
 class _Pool:
-    """A client with its connections. Requests beyond their number wait outside of it, in the order in which they came: its
-    own queue is searched whole at every answer."""
+    """As many clients of one connection each as are needed at once, up to a bound; further requests wait in the order in
+    which they came. One client with many connections looks through all of them, and asks the system about each, at every
+    request; and it closes those beyond its keep-alive. A client that was given is the only one, within the same bound.
+    """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, config: OpenRouterConfig) -> None:
-        most = config.max_connections
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, config: OpenRouterConfig, given: httpx.AsyncClient | None
+    ) -> None:
         self.loop = loop
-        self.free = asyncio.Semaphore(most)
-        self.client = httpx.AsyncClient(
-            limits=httpx.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=KEEP_ALIVE_S),
+        self._given = given
+        # What is sent in the clear within one's own network has no business with a proxy, nor with certificates.
+        self._secure = config.address.startswith("https:")
+        self._trust: ssl.SSLContext | None = None
+        self._turns = asyncio.Semaphore(config.max_connections)
+        self._idle: list[httpx.AsyncClient] = []
+        self._clients: list[httpx.AsyncClient] = []
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
+        """One whose connection is free, the one used last."""
+        async with self._turns:
+            if self._given is not None:
+                yield self._given
+                return
+            client = self._idle.pop() if self._idle else self._new()
+            try:
+                yield client
+            finally:
+                self._idle.append(client)
+
+    def _new(self) -> httpx.AsyncClient:
+        if self._secure and self._trust is None:  # reading certificates takes its time, so once for all
+            self._trust = httpx.create_ssl_context()
+        client = httpx.AsyncClient(
+            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEP_ALIVE_S),
             follow_redirects=False,
-            # What is sent in the clear within one's own network has no business with a proxy.
-            trust_env=config.address.startswith("https:"),
+            trust_env=self._secure,
+            verify=self._trust or False,
         )
+        self._clients.append(client)
+        return client
+
+    async def aclose(self) -> None:
+        for client in self._clients:
+            await client.aclose()
 
 
 @dataclass(frozen=True, slots=True)
