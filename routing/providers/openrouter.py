@@ -177,6 +177,11 @@ class OpenRouterJevProvider:
         return self._config.model
 
     @property
+    def identity(self) -> str:
+        """Equal for providers that ask the same model at the same place and read its confidence alike."""
+        return f"{self._config.address} {self._config.model} {self._confidence}"
+
+    @property
     def most_labels(self) -> int | None:
         """How many labels a choice may have, the fallback among them; None where nobody knows."""
         return self._config.wire.most_labels
