@@ -382,6 +382,23 @@ async def test_what_comes_too_late_is_a_timeout_by_the_deadline(mode):
 
 
 @pytest.mark.asyncio
+async def test_calls_that_ended_too_late_or_were_given_up_leave_the_pool_whole():
+    with decisions_server("hang", "hang", "hang", "reset", "ok") as server:
+        async with provider_of(server, timeout_seconds=0.2, max_connections=2) as provider:
+
+            async def fails(within_s: float) -> None:
+                with pytest.raises((ProviderError, TimeoutError)):
+                    await asyncio.wait_for(
+                        provider.choose(state="x", instructions="i", criteria=CRITERIA), timeout=within_s
+                    )
+
+            await asyncio.gather(fails(9), fails(0.1))
+            await fails(9)
+            await fails(9)
+            assert await asyncio.gather(*(_calls(provider, 4, 4) for _ in range(2)))
+
+
+@pytest.mark.asyncio
 async def test_a_server_that_is_not_there_is_a_provider_error():
     with decisions_server() as server:
         pass
