@@ -145,6 +145,9 @@ class DefaultExecutionPolicy:
 
     medium_min_confidence: float | None = None
 
+    def __post_init__(self) -> None:
+        _check_share("medium_min_confidence", self.medium_min_confidence)
+
     async def allow(self, decision: RouteDecision, tool: ToolDescriptor) -> bool:
         """False also for a fallback, and for a tool that is not the selected one."""
         return await RuleExecutionPolicy((), self.medium_min_confidence).allow(decision, tool)

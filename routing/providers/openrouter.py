@@ -6,10 +6,8 @@ import asyncio
 import json
 import os
 import random
-import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Self
@@ -27,10 +25,10 @@ from routing.engine.models import ChoiceDecision
 from routing.engine.registry import Provider
 from routing.engine.secrets import names_a_secret, url_secret
 from routing.providers.dialects import CONFIDENCES, DIALECTS, Answer, WireDialect, peak_confidence
+from routing.providers.pool import Pool
 from routing.providers.redaction import Key
 from routing.providers.transport import CallFailed, vetted
 
-KEEP_ALIVE_S = 30.0
 LONGEST_ANSWER = 2**20  # bytes
 LONGEST_EXCERPT = 500  # characters of an error's body
 _READ_FOR_EXCERPT = 8 * LONGEST_EXCERPT
@@ -130,7 +128,7 @@ class OpenRouterJevProvider:
         self._key = _key_of(api_key, config)
         self._config = config
         self._given = client
-        self._pool: _Pool | None = None
+        self._pools: dict[asyncio.AbstractEventLoop, Pool] = {}
         self._max_retries = max_retries
         self._confidence = confidence
         self._clock, self._sleep, self._jitter = clock, sleep, jitter
@@ -200,10 +198,10 @@ class OpenRouterJevProvider:
         return self._decision(answer, len(criteria), response.request_id, requests)
 
     async def aclose(self) -> None:
-        """Close the connections. A client that was given stays open."""
+        """Close the connections of this event loop; nothing is asked any more. A client that was given stays open."""
         self._closed = True
-        pool, self._pool = self._pool, None
-        if pool is not None and pool.loop is asyncio.get_running_loop():
+        pool = self._pools.pop(asyncio.get_running_loop(), None)
+        if pool is not None:
             await pool.aclose()
 
     async def __aenter__(self) -> Self:
@@ -324,12 +322,14 @@ class OpenRouterJevProvider:
     def _said(self, text: str | None) -> str | None:
         return None if text is None else self._key.redacted(text[:1024], most=256)
 
-    def _open(self) -> _Pool:
-        """The pool of the running loop: connections do not outlive the loop that opened them."""
+    def _open(self) -> Pool:
+        """The pool of the running loop: a connection belongs to the loop that opened it."""
         loop = asyncio.get_running_loop()
-        if self._pool is None or self._pool.loop is not loop:
-            self._pool = _Pool(loop, self._config, self._given)
-        return self._pool
+        if loop not in self._pools:
+            alive = {known: pool for known, pool in self._pools.items() if not known.is_closed()}
+            secure = self._config.address.startswith("https:")
+            self._pools = {**alive, loop: Pool(self._config.max_connections, secure=secure, given=self._given)}
+        return self._pools[loop]
 
     async def _vet(self) -> None:
         """A key travels in the clear within one's own network only. Whoever brings a client answers for where it goes."""
@@ -339,54 +339,6 @@ class OpenRouterJevProvider:
         found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port or 80)
         vetted((str(entry[4][0]) for entry in found), clear_secret=True)
         self._address_is_vetted = True
-
-
-class _Pool:
-    """As many clients of one connection each as are needed at once, up to a bound; further requests wait in the order in
-    which they came. One client with many connections looks through all of them, and asks the system about each, at every
-    request; and it closes those beyond its keep-alive. A client that was given is the only one, within the same bound.
-    """
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, config: OpenRouterConfig, given: httpx.AsyncClient | None
-    ) -> None:
-        self.loop = loop
-        self._given = given
-        # What is sent in the clear within one's own network has no business with a proxy, nor with certificates.
-        self._secure = config.address.startswith("https:")
-        self._trust: ssl.SSLContext | None = None
-        self._turns = asyncio.Semaphore(config.max_connections)
-        self._idle: list[httpx.AsyncClient] = []
-        self._clients: list[httpx.AsyncClient] = []
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[httpx.AsyncClient]:
-        """One whose connection is free, the one used last."""
-        async with self._turns:
-            if self._given is not None:
-                yield self._given
-                return
-            client = self._idle.pop() if self._idle else self._new()
-            try:
-                yield client
-            finally:
-                self._idle.append(client)
-
-    def _new(self) -> httpx.AsyncClient:
-        if self._secure and self._trust is None:  # reading certificates takes its time, so once for all
-            self._trust = httpx.create_ssl_context()
-        client = httpx.AsyncClient(
-            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEP_ALIVE_S),
-            follow_redirects=False,
-            trust_env=self._secure,
-            verify=self._trust or False,
-        )
-        self._clients.append(client)
-        return client
-
-    async def aclose(self) -> None:
-        for client in self._clients:
-            await client.aclose()
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,3 +129,10 @@ def test_rules_that_can_never_decide_are_found():
 def test_a_rule_that_means_nothing_is_refused_by_its_place(rule, said):
     with pytest.raises(RouterConfigurationError, match=rf"rules\[1\].*{said}"):
         RuleExecutionPolicy.of({"rules": [{"verdict": "ask"}, rule]})
+
+
+@pytest.mark.parametrize("policy", [DefaultExecutionPolicy, lambda least: RuleExecutionPolicy((), least)])
+@pytest.mark.parametrize("least", [-0.1, 1.1, float("nan"), True, "0.9"])
+def test_a_confidence_that_is_none_is_refused(policy, least):
+    with pytest.raises(RouterConfigurationError, match="medium_min_confidence"):
+        policy(least)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -475,6 +476,21 @@ async def test_errors_with_a_body_cost_no_connection():
             await provider.choose(state="x", instructions="i", criteria=CRITERIA)
 
     assert server.connections == 1
+
+
+def test_event_loops_at_once_have_connections_of_their_own():
+    with decisions_server(latency_s=0.01) as server:
+        provider = provider_of(server)
+
+        async def some() -> None:
+            for _ in range(8):
+                await provider.choose(state="x", instructions="i", criteria=CRITERIA)
+
+        with ThreadPoolExecutor(2) as threads:
+            for done in [threads.submit(asyncio.run, some()) for _ in range(2)]:
+                done.result(timeout=30)
+
+    assert (len(server.requests), server.connections) == (16, 2)
 
 
 def test_a_provider_outlives_an_event_loop():
