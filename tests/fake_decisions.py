@@ -132,8 +132,8 @@ class FakeDecisions:
                     continue
                 self.requests.append(request)
                 await self.reply(request, writer)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # whoever asked has gone, or the server ends
         finally:
             self.open -= 1
             writer.close()

@@ -132,7 +132,9 @@ class OpenRouterJevProvider:
         self._max_retries = max_retries
         self._confidence = confidence
         self._clock, self._sleep, self._jitter = clock, sleep, jitter
-        self._closed = self._address_is_vetted = False
+        self._url = httpx.URL(config.address)
+        self._closed = False
+        self._is_vetted = client is not None or self._url.scheme == "https"
         self.request_count = 0  # requests sent so far, answered or not
 
     @classmethod
@@ -274,7 +276,7 @@ class OpenRouterJevProvider:
     async def _send(self, client: httpx.AsyncClient, content: bytes, left_s: float) -> _Response | ProviderError:
         request = client.build_request(
             "POST",
-            self._config.address,
+            self._url,
             content=content,
             headers=[
                 *((name.encode(), value.encode()) for name, value in self._config.headers.items()),
@@ -327,18 +329,18 @@ class OpenRouterJevProvider:
         loop = asyncio.get_running_loop()
         if loop not in self._pools:
             alive = {known: pool for known, pool in self._pools.items() if not known.is_closed()}
-            secure = self._config.address.startswith("https:")
-            self._pools = {**alive, loop: Pool(self._config.max_connections, secure=secure, given=self._given)}
+            self._pools = {
+                **alive,
+                loop: Pool(self._config.max_connections, secure=self._url.scheme == "https", given=self._given),
+            }
         return self._pools[loop]
 
     async def _vet(self) -> None:
         """A key travels in the clear within one's own network only. Whoever brings a client answers for where it goes."""
-        url = httpx.URL(self._config.address)
-        if self._address_is_vetted or self._given is not None or url.scheme == "https":
-            return
-        found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port or 80)
-        vetted((str(entry[4][0]) for entry in found), clear_secret=True)
-        self._address_is_vetted = True
+        if not self._is_vetted:
+            found = await asyncio.get_running_loop().getaddrinfo(self._url.host, self._url.port or 80)
+            vetted((str(entry[4][0]) for entry in found), clear_secret=True)
+            self._is_vetted = True
 
 
 @dataclass(frozen=True, slots=True)
