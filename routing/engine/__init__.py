@@ -17,6 +17,7 @@ The tour, in the order of a request:
     router      which tool next, asked of a provider (`models` holds the values, `config` the bounds): `toolset` and `compaction`
                 say what it is told, `cache` keeps answers, `shortlist` leaves the likeliest of too many tools
     search      which step first, looking several ahead: over a graph or a simulator
+    session     steps and fallbacks of a task, `loops` what goes round in it, `execution` whether a choice may be run
     decision_table  what was chosen, judged: selected, to be confirmed, or a fallback with its reason
     expectations  what a document expects of itself, asked
 
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
         SearchGraphError,
         UnknownToolError,
     )
+    from routing.engine.execution import DefaultExecutionPolicy, ExecutionPolicy, ExecutionRule, RuleExecutionPolicy
+    from routing.engine.loops import Loop, LoopGuard
     from routing.engine.models import (
         ActionSummary,
         ChoiceDecision,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
         RouteDecision,
         RoutingMode,
         ToolDescriptor,
+        Usage,
     )
     from routing.engine.recommend import (
         Ranked,
@@ -81,6 +85,7 @@ if TYPE_CHECKING:
         TreeNode,
         solve,
     )
+    from routing.engine.session import RoutingSession, SessionState, admit, settle
     from routing.engine.toolset import ToolSet
 
 _HOMES = {
@@ -93,10 +98,13 @@ _HOMES = {
         "config": "RoutingConfig",
         "decision_table": "judge_choice validate_tools",
         "errors": "InvalidProviderResponse PolicyDeniedError ProviderError ProviderTimeoutError RegistryError RouterConfigurationError RouterError RoutingLoopError SearchGraphError UnknownToolError",
-        "models": "ActionSummary ChoiceDecision DecisionProvider HarnessState RiskLevel RouteDecision RoutingMode ToolDescriptor",
+        "execution": "DefaultExecutionPolicy ExecutionPolicy ExecutionRule RuleExecutionPolicy",
+        "loops": "Loop LoopGuard",
+        "models": "ActionSummary ChoiceDecision DecisionProvider HarnessState RiskLevel RouteDecision RoutingMode ToolDescriptor Usage",
         "recommend": "Ranked Resolution describe_tool rank resolve resolve_detailed search_tools",
         "router": "JevToolRouter",
         "search": "MCTSConfig MCTSResult MCTSToolRouter SearchEnvironment SearchProgress SimulatedStep SuppliedGraph TreeNode solve",
+        "session": "RoutingSession SessionState admit settle",
         "toolset": "ToolSet",
     }.items()
     for name in names.split()
@@ -122,10 +130,15 @@ __all__ = [
     "Catalog",
     "ChoiceDecision",
     "DecisionProvider",
+    "DefaultExecutionPolicy",
+    "ExecutionPolicy",
+    "ExecutionRule",
     "GenericToolAdapter",
     "HarnessState",
     "InvalidProviderResponse",
     "JevToolRouter",
+    "Loop",
+    "LoopGuard",
     "MCPToolAdapter",
     "MCTSConfig",
     "MCTSResult",
@@ -143,9 +156,12 @@ __all__ = [
     "RoutingConfig",
     "RoutingLoopError",
     "RoutingMode",
+    "RoutingSession",
+    "RuleExecutionPolicy",
     "SearchEnvironment",
     "SearchGraphError",
     "SearchProgress",
+    "SessionState",
     "SimulatedStep",
     "SuppliedGraph",
     "ToolAdapter",
@@ -153,6 +169,8 @@ __all__ = [
     "ToolSet",
     "TreeNode",
     "UnknownToolError",
+    "Usage",
+    "admit",
     "assemble",
     "describe_tool",
     "judge_choice",
@@ -164,6 +182,7 @@ __all__ = [
     "resolve",
     "resolve_detailed",
     "search_tools",
+    "settle",
     "solve",
     "validate_tools",
 ]

@@ -31,7 +31,24 @@ class SearchGraphError(InvalidDocument, ValueError):
 
 
 class ProviderError(RouterError):
-    """A decision provider did not answer."""
+    """A decision provider did not answer.
+
+    `kind` is its class: credential, payment, request, overload, server, redirect, connection, timeout or refused (nothing
+    was sent); None where nobody said. `status` is that of HTTP; `retry_after_s` is how long the provider asks to be left alone.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        kind: str | None = None,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+        self.retry_after_s = retry_after_s
 
 
 class ProviderTimeoutError(ProviderError):

@@ -57,12 +57,26 @@ class HarnessState:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a provider charged for an answer; None where it did not say. `cost` is in the account's currency."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ChoiceDecision:
-    """A provider's answer: one of the offered labels, or FALLBACK."""
+    """A provider's answer: one of the offered labels, or FALLBACK, and where it came from as far as that is known."""
 
     choice: str
     probabilities: Mapping[str, float]
     confidence: float
+    confidence_source: str = "reported"  # or "peak": worked out from the probabilities
+    model: str | None = None  # the version that answered, which an alias does not tell
+    request_id: str | None = None  # the provider's own, for questions about a bill
+    usage: Usage | None = None
+    requests: int = 1  # sent for this answer, repeated ones included
 
 
 class Shares(dict[str, float]):

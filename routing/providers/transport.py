@@ -12,7 +12,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -98,16 +98,24 @@ class Server:
             found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
             raise CallFailed("its name cannot be looked up") from None
-        addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
-        if not addresses or any(is_refused(one) for one in addresses):
-            raise CallFailed("its address is one that no server of models has")
-        if secret and self._scheme == "http" and not all(_meant(one).is_private for one in addresses):
-            raise CallFailed("a secret is sent to a public address by https only")
-        return addresses[0]
+        return vetted((str(entry[4][0]) for entry in found), clear_secret=secret and self._scheme == "http")[0]
 
     def _told_host(self) -> str:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return host if self._port in (80, 443) else f"{host}:{self._port}"
+
+
+def vetted(found: Iterable[str], *, clear_secret: bool) -> list[Address]:
+    """The addresses that a name leads to, when something may be sent to all of them. Raises CallFailed.
+
+    `clear_secret`: what is sent holds a secret that everyone on the way can read.
+    """
+    addresses = [ipaddress.ip_address(one.partition("%")[0]) for one in found]
+    if not addresses or any(is_refused(one) for one in addresses):
+        raise CallFailed("its address is one that no server of models has")
+    if clear_secret and not all(_meant(one).is_private for one in addresses):
+        raise CallFailed("a secret is sent to a public address by https only")
+    return addresses
 
 
 def is_refused(address: Address) -> bool:
