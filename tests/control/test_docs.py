@@ -14,8 +14,10 @@ import yaml
 from django.core.management import get_commands, load_command_class
 
 from control import processes
+from control.access import RIGHTS
+from control.demo.documents import default_document
 from control.environment import Environment
-from routing.engine import load_registry, resolve
+from routing.engine import assemble, load_registry, resolve
 from routing.engine.validation import parse_document
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +65,23 @@ def test_the_example_of_the_registry_page_is_valid_and_its_expectation_holds() -
     answer = resolve(load_registry(document), expectation["query"])
     assert answer["status"] in expectation["expect"]["status"]
     assert answer["recommendation"]["namespaced"] == expectation["expect"]["recommendation"]
+
+
+def test_the_example_of_the_page_for_harnesses_gives_the_hint_that_it_shows() -> None:
+    text = (ROOT / "docs" / "harnesses.md").read_text(encoding="utf-8")
+    activity = json.loads(re.search(r"\$base/advice -d '(.*?)'", text, re.DOTALL).group(1))  # type: ignore[union-attr]
+    answer = resolve(load_registry(default_document()), assemble(**activity))
+
+    best = answer["recommendation"]
+    hint = f"Capability route · {activity['phase']} → {best['server']} · {best['title'] or best['tool']}"
+    assert answer["status"] == "confident" and f"`{hint}`" in text
+
+
+def test_the_table_of_rights_has_every_right_once() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").partition("| right | calls |")[2]
+    rows = re.findall(r"^\| (`.*?) \|", text.partition("\n\n")[0], re.MULTILINE)
+
+    assert sorted(right for row in rows for right in re.findall(r"`(.*?)`", row)) == sorted(RIGHTS)
 
 
 def test_json_examples_can_be_parsed() -> None:
