@@ -10,7 +10,8 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,8 @@ HEART_LASTS_S = 6
 # A bus that hangs costs this much once; then it is taken to be away for a while, so that answers do not wait for it.
 _PATIENCE_S = 1.5
 _PAUSE_S = 3.0
+# Whoever comes when somebody has waited for this long already does not begin to wait too.
+_SUSPICIOUS_S = 0.25
 
 
 class BusAway(Exception):
@@ -58,22 +61,75 @@ def client() -> redis.Redis:
         return _client_for(settings.BUS_URL)
 
 
-class _Silence:
-    """Until when a bus that did not answer is left alone."""
+class _Breaker:
+    """Whether this process may ask the bus now: of all that a silent bus would hold up, one waits, and for once.
 
-    until = 0.0
+    After a pause one call tries; the others leave the bus alone until that one has heard from it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until = 0.0  # when the bus may be asked again
+        self._began: dict[object, float] = {}  # calls under way
+
+    def check(self, *, may_wait: bool = True) -> None:
+        """Raise BusAway where a call would not be let through; without `may_wait` also while another has waited for long."""
+        with self._lock:
+            self._check(time.monotonic(), may_wait)
+
+    @contextmanager
+    def asking(self, *, may_wait: bool) -> Iterator[None]:
+        """One call. What the client raises in it leaves as BusAway, and silence among it opens the breaker."""
+        call = object()
+        with self._lock:
+            began = time.monotonic()
+            self._check(began, may_wait)
+            tries = self._until > 0.0
+            if tries:
+                self._until = began + _PATIENCE_S
+            self._began[call] = began
+        silent = False
+        try:
+            yield
+        except (redis.TimeoutError, TimeoutError):
+            silent = True
+            raise BusAway("TimeoutError") from None
+        except (redis.RedisError, OSError) as error:
+            # A connection that is opened in vain reports its silence as one of several errors.
+            silent = time.monotonic() - began >= _PATIENCE_S
+            raise BusAway(type(error).__name__) from None
+        finally:
+            with self._lock:
+                del self._began[call]
+                if silent:
+                    self._until = time.monotonic() + _PAUSE_S
+                elif tries:
+                    self._until = 0.0
+
+    def _check(self, now: float, may_wait: bool) -> None:
+        if now < self._until:
+            raise BusAway("did not answer a moment ago")
+        if not may_wait and self._began and now - min(self._began.values()) > _SUSPICIOUS_S:
+            raise BusAway("has not answered for a moment")
+
+    def close(self) -> None:
+        """Take the bus for one that answers (tests change it)."""
+        with self._lock:
+            self._until = 0.0
+
+
+_breaker = _Breaker()
 
 
 def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
-    if time.monotonic() < _Silence.until:
-        raise BusAway("did not answer a moment ago")
-    try:
+    with _breaker.asking(may_wait=True):
         return function(*args, **kwargs)
-    except redis.TimeoutError:
-        _Silence.until = time.monotonic() + _PAUSE_S
-        raise BusAway("TimeoutError") from None
-    except (redis.RedisError, OSError) as error:
-        raise BusAway(type(error).__name__) from None
+
+
+def _call_for_an_answer(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """`_call` where somebody waits for an answer that can do without the bus."""
+    with _breaker.asking(may_wait=False):
+        return function(*args, **kwargs)
 
 
 def ping() -> None:
@@ -96,14 +152,14 @@ def push_event(workspace_id: Any, body: Mapping[str, Any]) -> bool:
     pipe = client().pipeline(transaction=False)
     pipe.xadd(_STREAM.format(workspace_id), {b"e": orjson.dumps(body)})
     pipe.set(_NUDGE.format(workspace_id), 1, nx=True, ex=2)
-    return bool(_call(pipe.execute)[1])
+    return bool(_call_for_an_answer(pipe.execute)[1])
 
 
 class Handover:
     """`push_event` for an event loop. What is handed over while a write is under way goes along with the next one.
 
     So a busy loop pays for one write where a thread for each answer would pay for as many as there are answers. Each
-    caller hears only when the bus has taken its own event.
+    caller hears only when the bus has taken its own event. When the bus stays silent, all who wait are told together.
     """
 
     def __init__(self) -> None:
@@ -113,8 +169,7 @@ class Handover:
 
     async def push(self, workspace_id: Any, body: Mapping[str, Any]) -> bool:
         """As `push_event`; raises BusAway."""
-        if time.monotonic() < _Silence.until:
-            raise BusAway("did not answer a moment ago")
+        _breaker.check(may_wait=False)
         loop = asyncio.get_running_loop()
         handed = _Handed(workspace_id, orjson.dumps(body), loop.create_future())
         self._waiting.append(handed)
@@ -135,24 +190,32 @@ class Handover:
                 handed.fail(BusAway("stopped"))
 
     async def _write_batch(self, batch: Sequence[_Handed]) -> None:
+        try:
+            with _breaker.asking(may_wait=True):
+                # The client counts each of its steps anew; those who wait have this long together.
+                async with asyncio.timeout(_PATIENCE_S):
+                    uncalled = await self._sent(batch)
+        except BusAway as away:
+            # What came meanwhile would wait as long, for the same silence.
+            waiting, self._waiting = self._waiting, []
+            self._fail((*batch, *waiting), str(away))
+        except Exception as error:  # whatever it was: they are waited for, and the database can take them
+            self._fail(batch, type(error).__name__)
+        else:
+            for handed in batch:
+                handed.succeed(handed.workspace_id in uncalled)
+                uncalled.discard(handed.workspace_id)
+
+    async def _sent(self, batch: Sequence[_Handed]) -> set[Any]:
+        """Write a batch; returns the workspaces whose writer must be called."""
         pipe = self._connected().pipeline(transaction=False)
         for handed in batch:
             pipe.execute_command("XADD", _STREAM.format(handed.workspace_id), "*", b"e", handed.body)
         workspaces = list({handed.workspace_id: None for handed in batch})
         for workspace_id in workspaces:
             pipe.execute_command("SET", _NUDGE.format(workspace_id), 1, "EX", 2, "NX")
-        try:
-            answers = await pipe.execute()
-        except redis.TimeoutError:
-            _Silence.until = time.monotonic() + _PAUSE_S
-            self._fail(batch, "TimeoutError")
-        except Exception as error:  # whatever it was: they are waited for, and the database can take them
-            self._fail(batch, type(error).__name__)
-        else:
-            uncalled = {workspace for workspace, set_ in zip(workspaces, answers[len(batch) :], strict=True) if set_}
-            for handed in batch:
-                handed.succeed(handed.workspace_id in uncalled)
-                uncalled.discard(handed.workspace_id)
+        answers = await pipe.execute()
+        return {workspace for workspace, set_ in zip(workspaces, answers[len(batch) :], strict=True) if set_}
 
     @staticmethod
     def _fail(batch: Sequence[_Handed], reason: str) -> None:
@@ -195,7 +258,7 @@ class _Handed:
 
 def nudge(workspace_id: Any) -> bool:
     """Whether the writer should be called now (nobody else has called it in this moment)."""
-    return bool(_call(client().set, _NUDGE.format(workspace_id), 1, nx=True, ex=2))
+    return bool(_call_for_an_answer(client().set, _NUDGE.format(workspace_id), 1, nx=True, ex=2))
 
 
 def clear_nudge(workspace_id: Any) -> None:
@@ -247,11 +310,11 @@ def keep_advice(workspace_id: Any, scope: str, key: str, advice: Mapping[str, An
     pipe = client().pipeline(transaction=False)
     pipe.set(_ADVICE.format(workspace_id, key), orjson.dumps(advice), ex=seconds)
     pipe.set(_ADVISED.format(workspace_id, scope, advice["decision_id"]), key, ex=seconds)
-    _call(pipe.execute)
+    _call_for_an_answer(pipe.execute)
 
 
 def find_advice(workspace_id: Any, key: str) -> dict[str, Any] | None:
-    found = _call(client().get, _ADVICE.format(workspace_id, key))
+    found = _call_for_an_answer(client().get, _ADVICE.format(workspace_id, key))
     return None if found is None else dict(orjson.loads(found))
 
 

@@ -32,6 +32,7 @@ CHUNK = 500  # keys that one question to the database names
 class Deep:
     """A workspace's deep tier."""
 
+    revision: int
     digest: str  # of the revision whose catalog the vectors are of
     encoder: TextEncoder
     data_zone: str | None  # where the texts would be read; None: in this installation
@@ -91,6 +92,7 @@ def _deep_of(live: Live, before: Deep | None) -> Deep | None:
         encoder = before.encoder  # what it has opened stays open
     vectors, missing = _vectors(live, encoder)
     return Deep(
+        revision=live.revision,
         digest=live.digest,
         encoder=encoder,
         data_zone=endpoint.data_zone if endpoint else None,

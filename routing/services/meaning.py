@@ -37,7 +37,7 @@ WAITING = 16  # requests that may be with the encoder at the same time; more get
 FAILURES = 3  # in a row, after which the encoder is left alone
 PAUSE_S = 10.0
 BATCH = 32
-CLAIM_S = 60  # how long one batch may take, and how soon a failed run is tried again
+CLAIM_S = 60  # how long one batch may take, and how soon a failed run is tried again while nothing has changed
 _send: Callable[[str], None] | None = None
 
 
@@ -211,7 +211,7 @@ def sweep() -> None:
     for workspace_id, deep in vectors.every().items():
         if deep.missing and _send is not None:
             try:
-                if bus.claim(_work(workspace_id), CLAIM_S):
+                if bus.claim(_work(workspace_id, deep), CLAIM_S):
                     _send(str(workspace_id))
             except Exception as error:  # whatever the transport raises; the next sweep comes in a moment
                 logger.info("vectors cannot be asked for yet: %s", type(error).__name__)
@@ -220,8 +220,10 @@ def sweep() -> None:
 def make(workspace_id: Any) -> int:
     """Encode the texts of the live catalog that have no vector yet, and keep the vectors; returns how many were made.
 
-    A batch is kept as soon as it is made, so a run that ends half way has lost nothing.
+    A batch is kept as soon as it is made, so a run that ends half way has lost nothing. It ends when something else is
+    published or the encoder changes: that has a run of its own.
     """
+    generation.refresh_all()  # whoever claimed this run may have seen a publication sooner than this process
     try:
         live = snapshot.live(workspace_id)
     except NotFound:
@@ -232,10 +234,12 @@ def make(workspace_id: Any) -> int:
     wanted = {vectors.key(deep.encoder, text): text for text in vectors.texts(live)}
     there = vectors.known(list(wanted))
     left = [(one, text) for one, text in wanted.items() if one not in there]
-    made = 0
+    made, work = 0, _work(workspace_id, deep)
     try:
         for first in range(0, len(left), BATCH):
-            bus.hold(_work(workspace_id), CLAIM_S)
+            if first and not _is_present(work, workspace_id):
+                return made
+            bus.hold(work, CLAIM_S)
             made += _make_batch(deep.encoder, dict(left[first : first + BATCH]))
             logger.info("vectors of workspace %s: %s of %s made", live.workspace, made, len(left))
     except EncoderError as problem:
@@ -245,8 +249,13 @@ def make(workspace_id: Any) -> int:
         logger.info("bus away: the vectors of workspace %s are made later", live.workspace)
         return made
     generation.bump()
-    bus.release(_work(workspace_id))
+    bus.release(work)
     return made
+
+
+def _is_present(work: str, workspace_id: Any) -> bool:
+    deep = vectors.every().get(workspace_id)
+    return deep is not None and _work(workspace_id, deep) == work
 
 
 def _make_batch(encoder: TextEncoder, batch: dict[str, str]) -> int:
@@ -261,5 +270,6 @@ def _make_batch(encoder: TextEncoder, batch: dict[str, str]) -> int:
     return len(rows)
 
 
-def _work(workspace_id: Any) -> str:
-    return f"vectors:{workspace_id}"
+def _work(workspace_id: Any, deep: Deep) -> str:
+    """The name of the claim: another one for every publication and every encoder, so what failed before keeps none waiting."""
+    return f"vectors:{workspace_id}:{deep.revision}:{deep.encoder.identity}"

@@ -14,9 +14,11 @@ import yaml
 from django.core.management import get_commands, load_command_class
 
 from control import asking, integrations, processes
+from control.access import RIGHTS
 from control.asking.arguments import read_arguments
+from control.demo.documents import default_document
 from control.environment import Environment
-from routing.engine import load_registry, resolve
+from routing.engine import assemble, load_registry, resolve
 from routing.engine.validation import parse_document
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +108,23 @@ def test_the_example_of_the_search_page_prints_what_it_says(capsys: pytest.Captu
     exec(example, {})
 
     assert capsys.readouterr().out == example.splitlines()[-1].removeprefix("# ") + "\n"
+
+
+def test_the_example_of_the_page_for_harnesses_gives_the_hint_that_it_shows() -> None:
+    text = (ROOT / "docs" / "harnesses.md").read_text(encoding="utf-8")
+    activity = json.loads(re.search(r"\$base/advice -d '(.*?)'", text, re.DOTALL).group(1))  # type: ignore[union-attr]
+    answer = resolve(load_registry(default_document()), assemble(**activity))
+
+    best = answer["recommendation"]
+    hint = f"Capability route · {activity['phase']} → {best['server']} · {best['title'] or best['tool']}"
+    assert answer["status"] == "confident" and f"`{hint}`" in text
+
+
+def test_the_table_of_rights_has_every_right_once() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").partition("| right | calls |")[2]
+    rows = re.findall(r"^\| (`.*?) \|", text.partition("\n\n")[0], re.MULTILINE)
+
+    assert sorted(right for row in rows for right in re.findall(r"`(.*?)`", row)) == sorted(RIGHTS)
 
 
 def test_json_examples_can_be_parsed() -> None:

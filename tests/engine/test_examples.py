@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import routing.engine
 from routing.engine import (
     ChoiceDecision,
     HarnessState,
@@ -20,11 +19,6 @@ from routing.engine import (
     RoutingMode,
     ToolDescriptor,
 )
-
-
-def needs(*names: str) -> pytest.MarkDecorator:
-    missing = [name for name in names if not hasattr(routing.engine, name)]
-    return pytest.mark.skipif(bool(missing), reason=f"routing.engine has no {', '.join(missing)} yet")
 
 
 class FakeProvider:
@@ -113,7 +107,6 @@ def test_the_example_of_the_page_runs(capsys):
     assert capsys.readouterr().out == "read_file 0.9 provider\n"
 
 
-@needs("normalize_tools", "MCPToolAdapter")
 def test_tools_of_any_kind_are_made_descriptors():
     from routing.engine import MCPToolAdapter, normalize_tools  # type: ignore[attr-defined, unused-ignore]
 
@@ -152,7 +145,6 @@ def simulator() -> Any:
     return Simulator()
 
 
-@needs("MCTSConfig", "MCTSToolRouter", "SimulatedStep")
 @pytest.mark.parametrize("with_prior", [False, True])
 def test_looking_ahead(with_prior):
     from routing.engine import MCTSConfig, MCTSToolRouter  # type: ignore[attr-defined, unused-ignore]
@@ -174,7 +166,6 @@ def test_looking_ahead(with_prior):
     assert asyncio.run(mcts.route(start, tools)).tool == "find_text"
 
 
-@needs("RoutingSession")
 def test_a_session_counts_steps_and_sees_loops():
     from routing.engine import RoutingSession  # type: ignore[attr-defined, unused-ignore]
 
@@ -192,7 +183,6 @@ def test_a_session_counts_steps_and_sees_loops():
     assert session.steps == 4
 
 
-@needs("RoutingSession")
 def test_a_session_leaves_it_to_the_planner_after_two_fallbacks():
     from routing.engine import RoutingSession  # type: ignore[attr-defined, unused-ignore]
 
@@ -207,7 +197,6 @@ def test_a_session_leaves_it_to_the_planner_after_two_fallbacks():
     assert asyncio.run(work()) == [nothing, nothing, "fallback_circuit_open", nothing]
 
 
-@needs("DefaultExecutionPolicy")
 def test_advice_is_no_permission():
     from routing.engine import DefaultExecutionPolicy  # type: ignore[attr-defined, unused-ignore]
 

@@ -76,10 +76,9 @@ async def advice(request: HttpRequest, data: AdviceIn) -> HttpResponse:
         input_kinds=tuple(data.input_kinds),
         goal_id=data.goal_id,
     )
+    failed = str(data.failed_decision_id) if data.failed_decision_id else None
     made = sync_to_async(decisions.advise)
-    return answer(
-        await made(caller(request), activity, reconsider=data.reconsider, failed_decision_id=data.failed_decision_id)
-    )
+    return answer(await made(caller(request), activity, reconsider=data.reconsider, failed_decision_id=failed))
 
 
 @router.post(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -32,7 +33,7 @@ class AdviceIn(In):
     input_kinds: list[str] = []
     goal_id: CallerId | None = None
     reconsider: Flag = False
-    failed_decision_id: CallerId | None = None
+    failed_decision_id: UUID | None = None
 
 
 class _Asked(In):

@@ -12,6 +12,8 @@ from tests.routing.conftest import EDITOR
 
 ACTIVITY = {"goal": "Read the guide", "phase": "research", "activity": "fetch https://example.com/guide as Markdown"}
 
+NEVER_MADE = "01a22980-3479-7380-8d01-4e2eb5ac266f"
+
 
 def ask(api, **changes):
     status, answer = api.post("/advice", ACTIVITY | changes)
@@ -117,6 +119,28 @@ def test_a_failed_decision_that_is_named_drops_its_advice(api):
     assert ask(api, failed_decision_id=first["decision_id"])["cached"] is False
 
 
+def test_only_the_advice_of_the_failed_decision_is_dropped_and_its_tool_may_come_back(api):
+    first, other = ask(api), ask(api, phase="planning")
+    anew = ask(api, failed_decision_id=first["decision_id"])
+
+    assert (anew["cached"], anew["target"]) == (False, first["target"])
+    assert anew["decision_id"] != first["decision_id"]
+    assert ask(api, phase="planning") == other | {"cached": True}
+
+
+def test_a_failed_decision_that_nobody_knows_drops_nothing(api):
+    first = ask(api)
+
+    assert ask(api, failed_decision_id=NEVER_MADE) == first | {"cached": True}
+
+
+def test_a_failed_decision_that_cannot_be_one_is_refused_by_name(api):
+    status, answer = api.post("/advice", ACTIVITY | {"failed_decision_id": "nope"})
+
+    assert (status, answer["error"]["code"]) == (422, "invalid_request")
+    assert [detail["path"] for detail in answer["error"]["details"]] == ["failed_decision_id"]
+
+
 def test_a_new_catalog_is_asked_anew(api, workspace):
     ask(api)
     registry.edit_endpoint(workspace, "hitspec", {"description": "Runs HTTP requests"}, by=EDITOR)
@@ -172,7 +196,7 @@ def test_when_the_bus_is_away_advice_is_given_and_not_remembered(api, monkeypatc
     for name in ("find_advice", "keep_advice", "drop_advice"):
         monkeypatch.setattr(bus, name, away)
 
-    assert [ask(api)["cached"], ask(api, failed_decision_id="x")["cached"]] == [False, False]
+    assert [ask(api)["cached"], ask(api, failed_decision_id=NEVER_MADE)["cached"]] == [False, False]
 
 
 @pytest.mark.parametrize(

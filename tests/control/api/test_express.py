@@ -6,6 +6,8 @@ import asyncio
 import json
 import socket
 import sys
+import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -311,20 +313,134 @@ def test_a_fault_of_the_short_way_is_logged_without_the_text_of_the_request(key,
     assert FETCH["query"] not in caplog.text
 
 
-def test_a_bus_that_does_not_answer_holds_up_one_answer_and_is_then_left_alone(key, workspace, settings, monkeypatch):
-    monkeypatch.setattr(bus, "_PATIENCE_S", 0.2)
-    monkeypatch.setattr(bus._Silence, "until", 0.0)
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        settings.BUS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
-        first = heard(key)
-        began = time.monotonic()
-        second = heard(key)
+@pytest.fixture
+def silent_bus(settings, monkeypatch) -> Any:
+    """A bus that accepts connections, on a socket as `up` uses it, and says nothing."""
+    patience = 0.5
+    monkeypatch.setattr(bus, "_PATIENCE_S", patience)
+    monkeypatch.setattr(bus, "_SUSPICIOUS_S", 0.1)
+    monkeypatch.setattr(bus, "_breaker", bus._Breaker())
+    with tempfile.TemporaryDirectory() as directory, socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(f"{directory}/bus.sock")
+        silent.listen(64)
+        settings.BUS_URL = f"unix://{directory}/bus.sock"
+        yield patience
+
+
+def kept(workspace) -> list[str]:
+    return sorted(row.body["decision_id"] for row in PendingEvent.objects.filter(workspace=workspace))
+
+
+def test_a_bus_that_does_not_answer_holds_up_one_answer_and_is_then_left_alone(key, workspace, silent_bus):
+    first = heard(key)
+    began = time.monotonic()
+    second = heard(key)
 
     assert (first.status, second.status) == (200, 200)
-    assert time.monotonic() - began < 0.2
-    assert PendingEvent.objects.filter(workspace=workspace).count() == 2
+    assert time.monotonic() - began < silent_bus
+    assert kept(workspace) == sorted(answer.body["decision_id"] for answer in (first, second))
+
+
+def test_many_who_meet_a_silent_bus_at_once_wait_for_it_once_and_together(key, workspace, silent_bus):
+    async def many() -> tuple[list[Heard], float, Heard, float]:
+        try:
+            began = time.monotonic()
+            asked = [asyncio.create_task(ask(key)) for _ in range(12)]
+            await asyncio.sleep(2.5 * bus._SUSPICIOUS_S)
+            late = time.monotonic()
+            later = await ask(key)
+            late = time.monotonic() - late
+            assert not any(one.done() for one in asked)
+            return await asyncio.gather(*asked), time.monotonic() - began, later, late
+        finally:
+            await express.stop()
+
+    answers, took, later, late = asyncio.run(many())
+
+    assert all((answer.status, answer.took_the_short_way) == (200, True) for answer in (*answers, later))
+    assert took < 2 * silent_bus
+    assert late < silent_bus / 2
+    assert kept(workspace) == sorted(answer.body["decision_id"] for answer in (*answers, later))
+
+
+def test_what_a_silent_bus_took_all_the_same_is_one_event(key, workspace, monkeypatch):
+    """It had been read, and only its answer came too late: then bus and database both have it."""
+    monkeypatch.setattr(bus, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(bus, "_breaker", bus._Breaker())
+    sent = bus.Handover._sent
+
+    async def sent_late(handover: bus.Handover, batch: Any) -> Any:
+        answer = await sent(handover, batch)
+        await asyncio.sleep(1)
+        return answer
+
+    monkeypatch.setattr(bus.Handover, "_sent", sent_late)
+
+    async def many() -> list[Heard]:
+        try:
+            return await asyncio.gather(*(ask(key) for _ in range(6)))
+        finally:
+            await express.stop()
+
+    answers = asyncio.run(many())
+    monkeypatch.setattr(bus, "_breaker", bus._Breaker())
+    promised = sorted(answer.body["decision_id"] for answer in answers)
+
+    assert kept(workspace) == promised and waiting(workspace)
+    ledger.write(workspace.pk)
+    assert sorted(Event.objects.filter(workspace=workspace).values_list("decision_id", flat=True)) == promised
+    assert waiting(workspace) == []
+    assert ledger.verify(workspace).ok
+
+
+def test_threads_that_meet_a_silent_bus_wait_at_once_and_a_late_one_not_at_all(silent_bus):
+    def push() -> None:
+        with pytest.raises(bus.BusAway):
+            bus.push_event("w", {"id": "e"})
+
+    threads = [threading.Thread(target=push) for _ in range(6)]
+    began = time.monotonic()
+    for thread in threads:
+        thread.start()
+    time.sleep(2.5 * bus._SUSPICIOUS_S)
+    late = time.monotonic()
+    push()
+    late = time.monotonic() - late
+    for thread in threads:
+        thread.join()
+
+    assert late < silent_bus / 2
+    assert silent_bus <= time.monotonic() - began < 2 * silent_bus
+
+
+def test_after_the_pause_one_tries_the_silent_bus_again_and_nobody_else_waits(key, workspace, silent_bus, monkeypatch):
+    monkeypatch.setattr(bus, "_PAUSE_S", 0.0)
+    heard(key)
+
+    def ping() -> None:
+        with pytest.raises(bus.BusAway):
+            bus.ping()
+
+    tries = threading.Thread(target=ping)
+    began = time.monotonic()
+    tries.start()
+    time.sleep(0.02)  # less than makes suspicious
+    answer = heard(key)
+    took = time.monotonic() - began
+    assert tries.is_alive()
+    tries.join()
+
+    assert answer.took_the_short_way
+    assert took < silent_bus
+
+
+def test_a_bus_that_answers_again_is_used_again(key, workspace, silent_bus, settings, bus_server, monkeypatch):
+    monkeypatch.setattr(bus, "_PAUSE_S", 0.0)
+    heard(key)
+    settings.BUS_URL = bus_server
+    answers = [heard(key), heard(key)]
+
+    assert [body["decision_id"] for body in waiting(workspace)] == [answer.body["decision_id"] for answer in answers]
 
 
 # --- The deep tier on the loop --------------------------------------------------------------------------------------

@@ -6,16 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-import routing.engine
 from routing.providers import OpenRouterConfig, openrouter
 from tests.fake_decisions import decisions_server
 
 PAGE = Path(__file__).parents[3] / "docs" / "providers.md"
 
 
-@pytest.mark.skipif(not hasattr(routing.engine, "JevToolRouter"), reason="routing.engine has no JevToolRouter yet")
 def test_the_examples_of_the_page_do_what_they_say(monkeypatch, capsys):
     code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
     with decisions_server() as server:

@@ -177,7 +177,7 @@ def test_the_sweep_has_missing_vectors_made_once_at_a_time(published, by, server
     meaning.make(published.pk)
     meaning.sweep()
     assert sent == [str(published.pk)]
-    assert bus.claim(f"vectors:{published.pk}", 5)
+    assert bus.claim(claim(published), 5)
 
 
 def test_a_run_that_fails_keeps_what_it_has_and_is_tried_again_later(published, by, server, monkeypatch, caplog):
@@ -192,11 +192,67 @@ def test_a_run_that_fails_keeps_what_it_has_and_is_tried_again_later(published, 
 
     server.encode = encode_some
     assert meaning.make(published.pk) == 3
-    assert not bus.claim(f"vectors:{published.pk}", 5)
+    assert not bus.claim(claim(published), 5)
     server.encode, server.mode = server_encode, "well"
 
     assert meaning.make(published.pk) == whole - 3
     assert "its answer is no JSON" in caplog.text
+
+
+def claim(workspace):
+    """The name under which the vectors of what is live are being made."""
+    return meaning._work(workspace.pk, vectors.of(live(workspace.pk)))
+
+
+def test_a_run_that_failed_keeps_the_next_publication_or_encoder_waiting_for_nothing(
+    published, by, server, monkeypatch
+):
+    sent = []
+    monkeypatch.setattr(meaning, "_send", sent.append)
+    monkeypatch.setenv("VECTORS_KEY", "k")
+
+    def attempts():
+        """How many of two sweeps have the vectors made, in vain."""
+        sent.clear()
+        meaning.sweep()
+        assert [meaning.make(one) for one in sent] == [0] * len(sent)
+        meaning.sweep()
+        return len(sent)
+
+    server.mode = "garbage"
+    publish(published, by, model(server.url, credential="env:NOT_SET_HERE"))
+    assert attempts() == 1
+    publish(published, by, model(server.url, credential="env:VECTORS_KEY"))
+    assert attempts() == 1
+    publish(published, by, model(server.url, credential="env:VECTORS_KEY", model="other"))
+    assert attempts() == 1
+    publish(published, by, model(server.url, credential="env:VECTORS_KEY", model="other", note="Mended by now"))
+    assert attempts() == 1
+    server.mode = "well"
+    assert attempts() == 0
+
+
+def test_a_run_is_of_what_is_live_even_where_the_process_has_not_looked_yet(published, by, server, monkeypatch):
+    generation.refresh_all()
+    monkeypatch.setattr(generation.Watcher, "running", property(lambda _: True))
+    publish(published, by, model(server.url))
+
+    assert meaning.make(published.pk) == len(server.texts) > 0
+
+
+def test_a_run_ends_when_something_else_is_published(published, by, server, monkeypatch):
+    monkeypatch.setattr(meaning, "BATCH", 3)
+    publish(published, by, model(server.url))
+    hold = bus.hold
+
+    def hold_and_publish(work, seconds):
+        hold(work, seconds)
+        publish(published, by, model(server.url, model="other"))
+
+    monkeypatch.setattr(bus, "hold", hold_and_publish)
+
+    assert meaning.make(published.pk) == 3
+    assert {body["model"] for _, _, body in server.requests} == {"tiny"}
 
 
 def test_a_scope_that_is_bound_to_zones_sends_no_text_elsewhere(published, caller, by, server):
