@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from routing.services import registry, revisions
+from tests.installation import eventually
 from tests.routing.conftest import EDITOR
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -61,7 +62,7 @@ def test_what_is_typed_while_a_save_is_on_its_way_is_kept_and_saved(sign_in, wor
     expect(page.locator("#part-use_when")).to_contain_text("Saved to the draft")
     whole = "second hint, which goes on for longer than the server needs"
     expect(page.get_by_label("Hint 2", exact=True)).to_have_value(whole)
-    page.wait_for_timeout(1500)
+    eventually(lambda: any(whole in str(change) for change in registry.draft_changes(workspace)))
     page.reload()
     expect(page.get_by_label("Hint 2", exact=True)).to_have_value(whole)
     expect(page.get_by_label("Hint 1", exact=True)).to_have_value("first hint, better")
