@@ -36,10 +36,10 @@ class LoopGuard:
     """
 
     def __init__(self, max_same_action_repeats: int = 2, *, ring: int = 24, key: bytes | None = None) -> None:
-        if max_same_action_repeats < 1:
-            raise ValueError("max_same_action_repeats must be 1 or more")
-        if ring < SHORTEST_RING:
-            raise ValueError(f"ring must be {SHORTEST_RING} or more")
+        if not _is_count(max_same_action_repeats) or max_same_action_repeats < 1:
+            raise ValueError("max_same_action_repeats must be a whole number, 1 or more")
+        if not _is_count(ring) or ring < SHORTEST_RING:
+            raise ValueError(f"ring must be a whole number, {SHORTEST_RING} or more")
         self._repeats = max_same_action_repeats
         self._longest = ring // CYCLE_SEEN
         self._key = key
@@ -89,8 +89,10 @@ class LoopGuard:
     ) -> LoopGuard:
         """Raises ValueError for what `to_state` cannot have given."""
         guard = cls(max_same_action_repeats, ring=ring, key=key)
+        if isinstance(state, str) or not isinstance(state, Sequence):
+            raise ValueError("remembered actions are a list")
         for one in state:
-            if isinstance(one, str) or len(one) != 3:
+            if isinstance(one, str) or not isinstance(one, Sequence) or len(one) != 3:
                 raise ValueError("a remembered action is a tool, a digest and a result class")
             tool, digest, result_class = one
             if not isinstance(tool, str) or not all(isinstance(part, str | None) for part in (digest, result_class)):
@@ -101,8 +103,21 @@ class LoopGuard:
     def _digest(self, arguments: Mapping[str, Any] | None) -> str | None:
         if arguments is None:
             return None
-        text = json.dumps(arguments, sort_keys=True, separators=(",", ":"), default=str).encode()
+        text = json.dumps(_named(arguments), sort_keys=True, separators=(",", ":"), default=str).encode()
         return hashlib.sha256(text).hexdigest() if self._key is None else hmac.digest(self._key, text, "sha256").hex()
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _named(value: Any) -> Any:
+    """The same with every key as text, as JSON writes it: keys of several kinds have no order."""
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else json.dumps(key, default=str): _named(one) for key, one in value.items()
+        }
+    return [_named(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _recurs(seen: Sequence[Fingerprint], period: int, times: int) -> bool:

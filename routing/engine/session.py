@@ -40,6 +40,8 @@ class SessionState:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> SessionState:
         """Raises ValueError for what `to_dict` cannot have given; other keys are left aside."""
+        if not isinstance(given, Mapping):
+            raise ValueError("a session's state is a mapping")
         state = cls(**{spec.name: given[spec.name] for spec in fields(cls) if spec.name in given})
         counters = (state.steps, state.consecutive_fallbacks)
         times = (state.opened_at, state.probe_at)

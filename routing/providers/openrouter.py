@@ -356,7 +356,7 @@ _PLACES: Mapping[str, tuple[str, str | None]] = {
 
 
 def _key_of(api_key: str, config: OpenRouterConfig) -> Key:
-    bare = api_key.strip()
+    bare = api_key.strip() if isinstance(api_key, str) else ""
     if not bare:
         raise RouterConfigurationError("the decision provider's key is empty")
     if any(ord(letter) < 32 or ord(letter) == 127 or 0xD800 <= ord(letter) <= 0xDFFF for letter in bare):

@@ -100,3 +100,21 @@ def test_bounds_that_could_see_no_loop_are_refused():
 def test_a_state_that_no_guard_gave_is_refused(state):
     with pytest.raises(ValueError):
         LoopGuard.from_state(state)
+
+
+@pytest.mark.parametrize("bounds", [{"max_same_action_repeats": True}, {"ring": 4.5}, {"ring": 3}])
+def test_bounds_that_could_see_no_loop_are_refused(bounds):
+    with pytest.raises(ValueError, match="whole number"):
+        LoopGuard(**bounds)
+
+
+@pytest.mark.parametrize("state", ["abc", 5, [5], [["read", None]], {"a": 1}])
+def test_a_state_that_no_guard_has_given_is_refused(state):
+    with pytest.raises(ValueError, match="remembered action"):
+        LoopGuard.from_state(state)
+
+
+def test_keys_of_several_kinds_in_arguments_are_read():
+    guard = LoopGuard(1)
+    assert not guard.record("read", {1: "a", "b": {None: 2}})
+    assert guard.record("read", {"b": {None: 2}, 1: "a"})

@@ -637,3 +637,9 @@ def test_a_graph_is_searched_several_times_as_fast_as_step_by_step() -> None:
     plain = quickest(lambda: asyncio.run(plain_puct(simulator, simulator.states["root"], config)))
 
     assert quickest(lambda: search(graph, "root", simulations=4096)) <= plain / 3
+
+
+def test_rewards_so_large_that_sums_would_overflow_are_refused_with_their_place():
+    with pytest.raises(SearchGraphError) as caught:
+        SuppliedGraph([state("a", "x", "y")], [edge("a", "x", "a", 1e308), edge("a", "y", "a", -1e308)])
+    assert [problem["path"] for problem in caught.value.problems] == ["transitions[0].reward", "transitions[1].reward"]

@@ -219,3 +219,9 @@ async def test_the_session_tells_of_a_loop_by_its_own_limit():
 
     assert [session.record_execution("a", {"x": 1}) for _ in range(2)] == [False, True]
     assert session.loops.loop is not None
+
+
+@pytest.mark.parametrize("state", [[], None, "steps", {"executions": [5]}, {"executions": 5}])
+def test_a_state_that_no_session_has_given_is_refused(state):
+    with pytest.raises(ValueError):
+        RoutingSession.from_state(state, Answers())

@@ -12,7 +12,7 @@ from typing import Any
 
 from routing.engine.errors import RegistryError, SearchGraphError
 from routing.engine.models import HarnessState, RiskLevel, ToolDescriptor
-from routing.engine.search.values import SimulatedStep
+from routing.engine.search.values import LARGEST, SimulatedStep
 from routing.engine.validation.problems import Problems
 from routing.engine.validation.reader import Reader, items, kind_of
 from routing.engine.validation.visible import is_blank
@@ -241,5 +241,8 @@ def _read_number(r: Reader, key: str) -> float:
         number = math.inf
     if not math.isfinite(number):
         r.wrong(key, "must be a finite number", value=value)
+        return 0.0
+    if abs(number) > LARGEST:
+        r.wrong(key, f"must lie between -{LARGEST:g} and {LARGEST:g}", value=value)
         return 0.0
     return number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from routing.engine.search.graph import Options, SuppliedGraph
 from routing.engine.search.puct import Puct, puct_over
 from routing.engine.search.tree import AskPrior, AskTools, Request, Search, Step, TreeSearch
 from routing.engine.search.values import (
+    LARGEST,
     MCTSConfig,
     MCTSResult,
     PolicyRouter,
@@ -350,6 +350,6 @@ def _check_names(tools: Sequence[ToolDescriptor]) -> None:
 
 
 def _finite(value: object, what: str) -> float:
-    if isinstance(value, (int, float)) and math.isfinite(value):
+    if isinstance(value, (int, float)) and abs(value) <= LARGEST:  # not a number is no larger, and not as large
         return float(value)
-    raise ValueError(f"{what} must be a finite number")
+    raise ValueError(f"{what} must be a finite number, at most {LARGEST:g} in size")

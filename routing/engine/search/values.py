@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from routing.engine.models import HarnessState, RouteDecision, ToolDescriptor
 
+LARGEST = 1e100  # of a reward or value: so far, no sum of any path overflows
 METHODS = ("puct", "best_path", "exact", "auto")
 
 

@@ -385,7 +385,7 @@ async def test_what_comes_too_late_is_a_timeout_by_the_deadline(mode):
 @pytest.mark.asyncio
 async def test_calls_that_ended_too_late_or_were_given_up_leave_the_pool_whole():
     with decisions_server("hang", "hang", "hang", "reset", "ok") as server:
-        async with provider_of(server, timeout_seconds=0.2, max_connections=2) as provider:
+        async with provider_of(server, timeout_seconds=1.0, max_connections=2) as provider:
 
             async def fails(within_s: float) -> None:
                 with pytest.raises((ProviderError, TimeoutError)):
