@@ -6,10 +6,11 @@ each agent keeps its settings, `settings` merges into them, `installer` writes a
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
+
+from control.asking.arguments import Parser, complain
 
 HELP = "Ask from a coding agent: show, install, uninstall or check its hook and skill."
 
@@ -24,6 +25,9 @@ def main(program: str, words: list[str]) -> int:
     if asked.action is None:
         arguments(f"{program} hooks").print_help()
         return 0
+    if asked.project is not None and not asked.project.is_dir():
+        complain(f"{program} hooks: --project: {asked.project} is no folder")
+        return 2
     host = find_host(asked.host, project=asked.project)
     try:
         if asked.action == "check":
@@ -49,16 +53,22 @@ def main(program: str, words: list[str]) -> int:
 
 
 def _print(text: str) -> None:
+    if sys.stdout is None:  # closed by whoever started the program; the work is done
+        return
+    encoding = sys.stdout.encoding or "utf-8"
     try:
-        print(text, flush=True)
-    except BrokenPipeError:  # whoever reads has seen enough; the work is done
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as problem:
+        # What is still held would be tried again, and complained about, when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(problem, BrokenPipeError):  # whoever reads has seen enough
+            raise
 
 
-def arguments(program: str) -> argparse.ArgumentParser:
+def arguments(program: str) -> Parser:
     from control.integrations.hosts import HOSTS
 
-    parser = argparse.ArgumentParser(prog=program, description=HELP, allow_abbrev=False)
+    parser = Parser(prog=program, description=HELP, allow_abbrev=False)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     for name, told in (
         ("show", "print what `install` would write, and nothing else"),

@@ -79,11 +79,14 @@ def consider(call: Mapping[str, Any], credentials: Credentials | None, state: Pa
     sure = answer.get("fallback") is False
     doubted = answer.get("fallback_reason") == "planner_confirmation"
     better = answer.get("tool") if sure else answer.get("proposed_tool") if doubted else None
+    confidence = answer.get("confidence")
+    if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:  # NaN is no confidence either
+        return None
     if not isinstance(better, str) or same_tool(tool, better):
         return None
     return (
         f"Switchyard: for what was asked, the tool {better!r} {'is likely' if sure else 'may be'} the better next step "
-        f"than {tool!r} (confidence {float(answer['confidence']):.2f}). This is advice, given once in this task and no permission: "
+        f"than {tool!r} (confidence {confidence:.2f}). This is advice, given once in this task and no permission: "
         f"compare the two, describe {better!r} if you do not know it, and go on with the one that fits."
     )
 

@@ -55,7 +55,7 @@ def plan(host: Host, *, credentials: Path | None = None) -> list[Change]:
     command = hook_command(host, credentials)
     toml = host.toml_path
     present = _content(toml) if toml else None
-    if toml is not None and present is not None and uses_toml(cleaned_toml(present)):
+    if toml is not None and present is not None and uses_toml(toml, cleaned_toml(present)):
         hook = Change(path=toml, before=present, after=merged_toml(toml, present, host, command))
     else:
         path, found = host.hooks_path, _content(host.hooks_path)
@@ -104,8 +104,9 @@ def apply(host: Host, changes: Sequence[Change], *, remove: bool) -> None:
             _write(change.path, change.after)
         for path in {*map(Path, old), *(change.path for change in changes)}:
             backup_of(path).unlink(missing_ok=True)
+        made = _made_folders(host)
         host.record_path.unlink(missing_ok=True)
-        _prune(host)
+        _prune(made)
         return
     record: dict[str, dict[str, Any]] = dict(old)
     for change in changes:
@@ -115,7 +116,8 @@ def apply(host: Host, changes: Sequence[Change], *, remove: bool) -> None:
             _write(backup_of(change.path), _without_us(change.path, change.before))
         existed = known["existed"] if known and untouched else change.before is not None
         record[str(change.path)] = {"sha256": _digest(change.after or b""), "existed": existed}
-    _write(host.record_path, json.dumps({"version": 1, "files": record}, indent=2).encode() + b"\n", mode=0o600)
+    kept = {"version": 1, "files": record, "folders": [str(folder) for folder in _made_folders(host)]}
+    _write(host.record_path, json.dumps(kept, indent=2).encode() + b"\n", mode=0o600)
     for change in changes:
         _write(change.path, change.after)
 
@@ -260,8 +262,18 @@ def _usual_mode() -> int:
     return 0o666 & ~mask
 
 
-def _prune(host: Host) -> None:
-    """The folders that hold nothing any more, from the skill's upwards."""
-    for folder in (host.skill_path.parent, host.skill_path.parent.parent):
+def _made_folders(host: Host) -> list[Path]:
+    """Those that are not there before installing, as recorded once it is done; from the skill's upwards."""
+    folders = [host.skill_path.parent, *host.skill_path.parent.parents]
+    if not host.record_path.exists():
+        return [folder for folder in folders if not folder.exists()]
+    recorded = json.loads(host.record_path.read_bytes()).get("folders")
+    # A record of before folders were recorded: the skill's are ours at least.
+    return folders[:2] if recorded is None else [folder for folder in folders if str(folder) in recorded]
+
+
+def _prune(folders: Sequence[Path]) -> None:
+    """Remove those that hold nothing any more."""
+    for folder in folders:
         with contextlib.suppress(OSError):
             folder.rmdir()

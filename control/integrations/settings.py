@@ -15,7 +15,7 @@ OURS = "control/integrations/ask.py"  # stands in the command of our entry and i
 BEGIN, END = "# >>> switchyard hook >>>", "# <<< switchyard hook <<<"
 TIMEOUT_S = 2
 EVENT = "PreToolUse"
-_BLOCK = re.compile(rf"\n?{re.escape(BEGIN)}\n.*?{re.escape(END)}\n", re.DOTALL)
+_BLOCK = re.compile(rf"\n?{re.escape(BEGIN)}\n.*?{re.escape(END)}\n".encode(), re.DOTALL)
 
 
 class CannotMerge(Exception):
@@ -60,12 +60,12 @@ def our_command(content: bytes) -> str:
     return ""
 
 
-def uses_toml(content: bytes | None) -> bool:
-    """Whether hooks stand in the TOML settings already: an agent wants them in one place."""
+def uses_toml(path: Path, content: bytes) -> bool:
+    """Whether hooks stand in the TOML settings already: an agent wants them in one place. Raises CannotMerge for no TOML."""
     try:
-        return "hooks" in tomllib.loads((content or b"").decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return False
+        return "hooks" in tomllib.loads(content.decode())
+    except (ValueError, RecursionError) as problem:
+        raise CannotMerge(f"{path} is no TOML that can be read ({problem}); nothing was changed") from None
 
 
 def merged_toml(path: Path, content: bytes, host: Host, command: str) -> bytes:
@@ -92,7 +92,7 @@ def merged_toml(path: Path, content: bytes, host: Host, command: str) -> bytes:
 
 
 def cleaned_toml(content: bytes) -> bytes:
-    return _BLOCK.sub("", content.decode()).encode()
+    return _BLOCK.sub(b"", content)
 
 
 def _read_json(path: Path, content: bytes | None) -> dict[str, Any]:

@@ -67,8 +67,29 @@ def test_installing_into_nothing_and_uninstalling_leaves_nothing(host: str, home
 
     folder = ".claude" if host == "claude-code" else ".codex"
     assert f"{folder}/skills/switchyard/SKILL.md" in made
-    assert snapshot(home) == {}
-    assert not (home / folder / "skills").exists()
+    assert list(home.iterdir()) == []
+
+
+def test_folders_that_were_there_stay_and_those_that_were_made_go(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "mine" / "agent"))
+    (home / "mine").mkdir()
+    (home / ".codex" / "skills").mkdir(parents=True)
+    for host in ("claude-code", "codex"):
+        assert [hooks("install", "--host", host) for _ in range(2)] == [0, 0]
+        assert hooks("uninstall", "--host", host) == 0
+
+    left = sorted(str(path.relative_to(home)) for path in home.rglob("*"))
+    assert left == [".codex", ".codex/skills", "mine"]
+
+
+def test_a_record_of_before_folders_were_kept_is_undone_as_it_was(claude: Host) -> None:
+    hooks("install", "--host", "claude-code")
+    record = json.loads(claude.record_path.read_text())
+    del record["folders"]
+    claude.record_path.write_text(json.dumps(record))
+    assert hooks("uninstall", "--host", "claude-code") == 0
+
+    assert list(claude.home.iterdir()) == []
 
 
 @pytest.mark.parametrize("text", [SETTINGS, SETTINGS.replace("    ", "\t") + "\n", "{}", "", '{"hooks": {}}\n'])
@@ -229,7 +250,58 @@ def test_codex_settings_without_hooks_are_not_touched(codex: Host) -> None:
     assert "control/integrations/ask.py" in codex.hooks_path.read_text()
 
 
+@pytest.mark.parametrize("text", [b"[hooks\n", b'a = "\xff"\n', b"a = 1\na = 2\n"])
+def test_toml_that_cannot_be_read_is_named_and_nothing_is_written(
+    text: bytes, codex: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert codex.toml_path is not None
+    codex.home.mkdir()
+    codex.toml_path.write_bytes(text)
+
+    assert hooks("install", "--host", "codex") == 1
+    assert f"{codex.toml_path} is no TOML that can be read" in capsys.readouterr().err
+    assert snapshot(codex.home) == {"config.toml": text}
+
+
+def test_toml_that_became_unreadable_still_loses_our_block(codex: Host) -> None:
+    assert codex.toml_path is not None
+    write(codex.toml_path, f"{TOML}\n")
+    hooks("install", "--host", "codex")
+    with codex.toml_path.open("ab") as file:
+        file.write(b"\xff[later\n")
+    assert hooks("uninstall", "--host", "codex") == 0
+
+    assert codex.toml_path.read_bytes() == f"{TOML}\n".encode() + b"\xff[later\n"
+
+
+@pytest.mark.parametrize("action", ["show", "install", "uninstall", "check"])
+def test_a_project_that_is_no_folder_is_refused(action: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert hooks(action, "--host", "claude-code", "--project", str(home / "absent" / "x")) == 2
+    assert capsys.readouterr().err == f"switchyard hooks: --project: {home}/absent/x is no folder\n"
+    assert list(home.iterdir()) == []
+
+
+def test_bad_usage_is_one_line_that_names_the_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        hooks("install", "--host", "emacs")
+    err = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert err.startswith("switchyard hooks install: --host: ") and err.count("\n") == 1
+
+
+def test_what_is_shown_is_escaped_where_a_terminal_lacks_its_letters(claude: Host) -> None:
+    write(claude.hooks_path, SETTINGS)
+    program = "import sys; from control.commandline import main; sys.exit(main(['switchyard', *sys.argv[1:]]))"
+    words = [sys.executable, "-c", program, "hooks", "show", "--host", "claude-code"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, cwd=Path(__file__).parents[2], env=environment, capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gr\\xf6\\xdfe" in done.stdout
+
+
 def test_a_project_has_settings_of_its_own(claude: Host, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
     hooks("install", "--host", "claude-code", "--project", str(tmp_path / "work"))
 
     assert (tmp_path / "work" / ".claude" / "settings.json").exists()
@@ -341,6 +413,9 @@ class nothing:
         {**SELECTED, "tool": "shell__shell_run"},
         {**SELECTED, "fallback": True, "tool": None},
         {"tool": "web__fetch"},
+        {**SELECTED, "confidence": float("nan")},
+        {**SELECTED, "confidence": "high"},
+        {**SELECTED, "confidence": 3},
         {"decision_id": "x", "state": "queued"},
     ],
 )
