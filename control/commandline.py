@@ -68,9 +68,10 @@ def _travel_light(command: str) -> None:
 
 def _leave(status: int) -> None:
     """End the process of a program that has said all it has to say: to take it apart would cost as much as its ranking."""
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed by whoever started the program
+            with contextlib.suppress(OSError):
+                stream.flush()
     os._exit(status)
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from control.asking.arguments import read_arguments
+from control.asking.arguments import complain, read_arguments
 from control.asking.errors import BadInput, NoAnswer
 
 COMMANDS = {
@@ -34,10 +34,10 @@ def main(program: str, words: list[str]) -> int:
         answer = getattr(answerer, command)(asked)
         _print(answer, pretty=asked.verbose)
     except BadInput as problem:
-        print(f"{program} {command}: {problem}", file=sys.stderr)
+        complain(f"{program} {command}: {problem}")
         return 2
     except NoAnswer as problem:
-        print(f"{program} {command}: {problem}", file=sys.stderr)
+        complain(f"{program} {command}: {problem}")
         return 1
     except KeyboardInterrupt:
         return 130
@@ -45,12 +45,25 @@ def main(program: str, words: list[str]) -> int:
 
 
 def _print(answer: Mapping[str, Any], *, pretty: bool) -> None:
-    layout: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
+    """Raises NoAnswer where standard output takes nothing; a reader who has seen enough is no such case."""
+    if sys.stdout is None:  # closed by whoever started the program
+        raise NoAnswer("the answer cannot be written: standard output is closed")
+    text = _text(answer, sys.stdout.encoding or "utf-8", {"indent": 2} if pretty else {"separators": (",", ":")})
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except OSError as problem:
+        # What is still held would be tried again, and complained about, when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(problem, BrokenPipeError):
+            raise NoAnswer(f"the answer cannot be written: {problem.strerror or problem}") from None
+
+
+def _text(answer: Mapping[str, Any], encoding: str, layout: Mapping[str, Any]) -> str:
+    """JSON as it reads best, or escaped where a terminal's encoding lacks a letter or a name holds half a character."""
     text = json.dumps(answer, sort_keys=True, ensure_ascii=False, **layout)
     try:
-        # A name that came in over the wire may hold half a character; an answer is printed all the same.
-        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read along has seen enough; without this the interpreter complains when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return json.dumps(answer, sort_keys=True, **layout)
+    return text

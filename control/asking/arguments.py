@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from control.asking.errors import BadInput
 
@@ -24,11 +24,25 @@ FLAGS = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; the usage is what --help is for."""
+
+    def error(self, message: str) -> NoReturn:
+        complain(f"{self.prog}: {message.removeprefix('argument ')}")
+        raise SystemExit(2)
+
+
+def complain(text: str) -> None:
+    """One line on standard error, if there is one: `print` would take standard output in its place."""
+    if sys.stderr is not None:
+        print(" ".join(text.split()), file=sys.stderr, flush=True)
+
+
 def read_arguments(program: str, words: list[str]) -> argparse.Namespace:
     """The arguments of `words[0]`. Ends the process with status 2 and one line for what cannot be read."""
     parser = _PARSERS[words[0]](f"{program} {words[0]}")
     # A text that starts with a dash is still that flag's text: `--goal "-x does not work"`.
-    asked = parser.parse_args(_joined(words[1:]))
+    asked = parser.parse_args(_joined(words[1:]), argparse.Namespace(program=parser.prog))
     try:
         _check_texts(asked)
         _choose_where(asked)
@@ -109,7 +123,8 @@ def _check_texts(asked: argparse.Namespace) -> None:
 
 
 def _choose_where(asked: argparse.Namespace) -> None:
-    """A server, when one is named; what was said outright stands above the environment."""
+    """A server, when one is named; what was said outright stands above the environment (`url_said`)."""
+    asked.url_said = asked.url is not None
     in_process = getattr(asked, "provider", None) is not None or getattr(asked, "registry", None) is not None
     if asked.url is None and not in_process:
         asked.url = os.environ.get("SWITCHYARD_URL") or None
@@ -124,15 +139,15 @@ def _choose_where(asked: argparse.Namespace) -> None:
         raise BadInput("--key: a server wants a key; give it here or as SWITCHYARD_KEY")
 
 
-def _parser(program: str, description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=program, description=description, allow_abbrev=False)
+def _parser(program: str, description: str) -> Parser:
+    parser = Parser(prog=program, description=description, allow_abbrev=False)
     parser.add_argument("--url", help="ask this server instead of deciding here (default: SWITCHYARD_URL)")
     parser.add_argument("--key", help="key for that server (better: SWITCHYARD_KEY, which other users cannot see)")
     parser.add_argument("--verbose", action="store_true", help="indented, with more of what is known")
     return parser
 
 
-def _route(program: str) -> argparse.ArgumentParser:
+def _route(program: str) -> Parser:
     parser = _parser(program, "Which tool next? Prints one line of JSON; exit status 0 for every answer.")
     say = parser.add_argument
     say("--goal", required=True, help="what is to be reached")
@@ -159,7 +174,7 @@ def _route(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _resolve(program: str) -> argparse.ArgumentParser:
+def _resolve(program: str) -> Parser:
     parser = _parser(program, "Which tool of a catalog fits this request? Prints one JSON object.")
     say = parser.add_argument
     say("query", help="what should be done; - reads it from standard input")
@@ -170,9 +185,13 @@ def _resolve(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _search(program: str) -> argparse.ArgumentParser:
+def _search(program: str) -> Parser:
     parser = _parser(program, "Look ahead over a graph of states. Prints one JSON object.")
-    parser.add_argument("file", metavar="FILE", help="the body of POST /searches as JSON; - for standard input")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="the graph as JSON (root_state, states, transitions, …: docs/command-line.md); - for standard input",
+    )
     parser.add_argument("--provider", choices=("local", "openrouter"), help="whose opinion the search starts from")
     return parser
 

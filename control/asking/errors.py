@@ -9,3 +9,7 @@ class BadInput(Exception):
 
 class NoAnswer(Exception):
     """The question was good and nobody answered it. Exit status 1."""
+
+
+class NotThere(NoAnswer):
+    """A server has no such call, or not the thing that was named; the question itself may be a good one."""

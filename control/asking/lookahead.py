@@ -12,6 +12,7 @@ from typing import Any
 from control.asking.arguments import parse_json, read_text
 from control.asking.errors import BadInput, NoAnswer
 from control.asking.local import decide, provider_of
+from control.asking.remote import OF_A_SERVER
 from routing.engine import (
     HarnessState,
     MCTSConfig,
@@ -28,8 +29,7 @@ from routing.engine import (
 
 MOST_STATES, MOST_TRANSITIONS = 256, 1024
 _CONFIG = ("simulations", "max_depth", "exploration_constant", "discount", "max_policy_evaluations", "deadline_ms")
-_OF_A_SERVER = ("history", "session_id", "policy")
-_KNOWN = {"root_state", "states", "transitions", "method", "use_prior", "wait_ms", *_CONFIG, *_OF_A_SERVER}
+_KNOWN = {"root_state", "states", "transitions", "method", "use_prior", "wait_ms", *_CONFIG, *OF_A_SERVER}
 
 
 class Opinion:
@@ -43,7 +43,12 @@ class Opinion:
 
 
 def search(asked: argparse.Namespace) -> Mapping[str, Any]:
-    body = _body(asked.file)
+    return look_ahead(parse_json(read_text(asked.file, "FILE"), "FILE"), asked)
+
+
+def look_ahead(body: Any, asked: argparse.Namespace) -> Mapping[str, Any]:
+    """The answer to the content of a search file. Raises BadInput for what is none."""
+    _check(body)
     config = _config(body)
     begun, started, cpu = datetime.now(UTC), time.monotonic(), time.process_time()
     try:
@@ -109,19 +114,17 @@ def _best(solved: MCTSResult) -> dict[str, Any] | None:
     return None if tool is None else {"tool": tool, "value": solved.root_values[tool]}
 
 
-def _body(name: str) -> Mapping[str, Any]:
-    body = parse_json(read_text(name, "FILE"), "FILE")
+def _check(body: Any) -> None:
     if not isinstance(body, dict):
         raise BadInput("FILE: must be one object, the body of POST /searches")
     problems = [f"{key}: is no key of a search" for key in sorted(body.keys() - _KNOWN)]
-    problems += [f"{key}: only a server has it; give --url" for key in _OF_A_SERVER if body.get(key) is not None]
+    problems += [f"{key}: only a server has it; give --url" for key in OF_A_SERVER if body.get(key) is not None]
     if not isinstance(body.get("root_state"), str):
         problems.append("root_state: must be the id of a state")
     if not isinstance(body.get("use_prior", True), bool):
         problems.append("use_prior: must be true or false")
     if problems:
         raise BadInput("FILE: " + "; ".join(problems))
-    return body
 
 
 def _config(body: Mapping[str, Any]) -> MCTSConfig:

@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from control.asking.arguments import FLAGS, parse_json, read_history, read_text, read_tools
-from control.asking.errors import BadInput, NoAnswer
+from control.asking.arguments import FLAGS, complain, parse_json, read_history, read_text, read_tools
+from control.asking.errors import BadInput, NoAnswer, NotThere
 
 WAIT_MS = 30_000  # as long as a server holds an answer
 PATIENCE_S = 60.0  # for an answer that a worker has not begun by then
 TIMEOUT_S = 35.0
 MOST_BYTES = 32 * 1024 * 1024
+OF_A_SERVER = ("history", "session_id", "policy")  # keys of a search that no process has by itself
 _DECIDED = ("category", "confidence", "fallback", "fallback_reason", "tool")
 _FIELDS = {
     "goal": "--goal", "observation": "--observation", "last_action": "--last-action", "constraints": "--constraint",
@@ -43,7 +44,14 @@ def route(asked: argparse.Namespace) -> Mapping[str, Any]:
         "policy": asked.policy,
         "wait_ms": WAIT_MS,
     }
-    answer = Server(asked.url, asked.key).ask("/route", {name: said for name, said in body.items() if said is not None})
+    try:
+        answer = Server(asked.url, asked.key).ask(
+            "/route", {name: said for name, said in body.items() if said is not None}
+        )
+    except NotThere as problem:
+        if asked.policy is not None:
+            raise BadInput(f"--policy: {problem}") from None
+        raise
     return answer if asked.verbose else {name: answer.get(name) for name in _DECIDED}
 
 
@@ -61,7 +69,27 @@ def search(asked: argparse.Namespace) -> Mapping[str, Any]:
     body = parse_json(read_text(asked.file, "FILE"), "FILE")
     if not isinstance(body, dict):
         raise BadInput("FILE: must be one object, the body of POST /searches")
-    return Server(asked.url, asked.key).ask("/searches", {"wait_ms": WAIT_MS, **body})
+    server = Server(asked.url, asked.key)
+    try:
+        return server.ask("/searches", {"wait_ms": WAIT_MS, **body})
+    except NotThere as problem:
+        if named := [name for name in ("session_id", "policy") if body.get(name) is not None]:
+            told = f"{server.shown} has no searches, or not the {' or '.join(named)} that FILE names"
+            raise NoAnswer(f"{told}: {problem}") from None
+    return _search_without(server, asked, body)
+
+
+def _search_without(server: Server, asked: argparse.Namespace, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What to do about a server that has no searches: one that only the environment names does not stand in the way."""
+    missing = f"{server.shown} has no searches"
+    if asked.url_said:
+        raise NoAnswer(f"{missing}; leave out --url and unset SWITCHYARD_URL to search in this process")
+    if needed := [name for name in OF_A_SERVER if body.get(name) is not None]:
+        raise NoAnswer(f"{missing}, and {', '.join(needed)} in FILE cannot be searched by without a server")
+    from control.asking import lookahead
+
+    complain(f"{asked.program}: {missing}; searching in this process, as with SWITCHYARD_URL unset")
+    return lookahead.look_ahead(body, asked)
 
 
 class Server:
@@ -83,7 +111,7 @@ class Server:
         self._base = base if base.endswith("/api/v1") else f"{base}/api/v1"
         self._key = key
         self._timeout_s = timeout_s
-        self._shown = f"{parts.scheme}://{parts.netloc}"
+        self.shown = f"{parts.scheme}://{parts.netloc}"
 
     def ask(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer to a question; one that a worker has yet to give is waited for."""
@@ -92,7 +120,7 @@ class Server:
         while status == 202:
             poll = answer.get("poll")
             if not isinstance(poll, str) or not poll.startswith("/") or time.monotonic() > until:
-                raise NoAnswer(f"{self._shown} has not decided in time ({answer.get('state')})")
+                raise NoAnswer(f"{self.shown} has taken the question and not decided it in time")
             time.sleep(0.25)
             status, answer = self.send("GET", poll, None)
             if status == 200 and answer.get("state") in ("queued", "running"):
@@ -113,10 +141,10 @@ class Server:
             response = connection.getresponse()
             text = response.read(MOST_BYTES)
         except TimeoutError:
-            raise NoAnswer(f"{self._shown} did not answer in time") from None
+            raise NoAnswer(f"{self.shown} did not answer in time") from None
         except (OSError, http.client.HTTPException, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or type(problem).__name__
-            raise NoAnswer(f"{self._shown} cannot be reached: {reason}") from None
+            raise NoAnswer(f"{self.shown} cannot be reached: {reason}") from None
         finally:
             connection.close()
         return response.status, self._read(response.status, text)
@@ -127,14 +155,16 @@ class Server:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise NoAnswer(f"{self._shown} is no Switchyard: status {status}, and no JSON object")
+            raise NoAnswer(f"{self.shown} is no Switchyard: status {status}, and no JSON object")
         if status in (200, 202):
             return answer
         error = answer.get("error")
         message = self._told(error if isinstance(error, dict) else {}, status)
         if status in (401, 403):
             raise BadInput(f"--key: {message}")
-        if status in (400, 404, 413, 415, 422):
+        if status == 404:
+            raise NotThere(message)
+        if status in (400, 413, 415, 422):
             raise BadInput(message)
         raise NoAnswer(message)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -182,8 +183,8 @@ def test_bad_input_is_told_by_its_flag_and_is_status_2(
     assert har(*words) == 2
 
     err = capsys.readouterr().err
+    assert err.startswith(f"har {words[0]}: ") and err.count("\n") == 1
     assert said in err
-    assert "Traceback" not in err
 
 
 def test_an_account_without_its_variable_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,6 +199,52 @@ def test_the_program_ends_at_once_with_its_status_and_all_it_has_said() -> None:
         done = subprocess.run([sys.executable, "-c", program, *words], cwd=root, capture_output=True, text=True)
         assert done.returncode == status
         assert (done.stdout + done.stderr).endswith("\n")
+
+
+def written_to(stdout: str, *words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """The program in a shell that hands it `stdout`, for example `>&-`."""
+    program = "import sys; from control.commandline import main; sys.argv[0] = 'har'; sys.exit(main())"
+    return subprocess.run(
+        ["sh", "-c", f'"$@" {stdout}', "sh", sys.executable, "-c", program, *words],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, **environment},
+        capture_output=True,
+    )
+
+
+def test_letters_that_a_terminal_lacks_are_escaped() -> None:
+    tools = json.dumps([{"name": "датум_lesen", "description": "Read the date"}], ensure_ascii=False)
+    words = ["route", "--goal", "Read the date", "--tools-json", tools, "--verbose"]
+    done = written_to("", *words, PYTHONIOENCODING="ascii")
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "датум_lesen" in json.loads(done.stdout.decode("ascii"))["probabilities"]
+    assert "датум_lesen" in written_to("", *words, PYTHONIOENCODING="utf-8").stdout.decode()
+
+
+@pytest.mark.parametrize(("stdout", "said"), [(">/dev/full", b"No space left"), (">&-", b"standard output is closed")])
+def test_an_answer_that_cannot_be_written_is_none(stdout: str, said: bytes) -> None:
+    done = written_to(stdout, *GOAL)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"har route: the answer cannot be written: ") and said in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_reader_that_leaves_early_is_no_failure() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = "import sys; from control.commandline import main; sys.argv[0] = 'har'; sys.exit(main())"
+    words = [sys.executable, "-c", program, *GOAL]
+    done = subprocess.run(words, cwd=Path(__file__).parents[2], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_complaints_never_take_the_place_of_an_answer() -> None:
+    done = written_to("2>&-", "route", "--goal", "x", "--tools-json", "[]")
+    assert (done.returncode, done.stdout) == (2, b"")
 
 
 def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,7 +410,7 @@ def test_a_promise_is_waited_for(fake: FakeServer, capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [(400, 2), (401, 2), (403, 2), (404, 2), (422, 2), (409, 1), (429, 1), (500, 1), (503, 1), (302, 1)],
+    [(400, 2), (401, 2), (403, 2), (404, 1), (422, 2), (409, 1), (429, 1), (500, 1), (503, 1), (302, 1)],
 )
 def test_what_a_server_refuses_is_told_by_the_flag_without_the_key(
     status: int, expected: int, fake: FakeServer, capsys: pytest.CaptureFixture[str]
@@ -406,6 +453,73 @@ def test_resolve_and_search_send_what_they_were_given(
         ("/api/v1/searches", {"root_state": "r", "wait_ms": 5}),
     ]
     assert capsys.readouterr().out == '{"a":2,"b":1}\n' * 2
+
+
+NO_CALL = {"error": {"code": "not_found", "message": "There is no such call; /api/v1/openapi.json lists them all."}}
+
+
+def test_a_server_without_searches_that_was_named_outright_is_told_in_plain_words(
+    fake: FakeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.reply = lambda *_: (404, NO_CALL)
+    (tmp_path / "s.json").write_text(json.dumps(GRAPH))
+    assert har("search", str(tmp_path / "s.json"), "--url", fake.url, "--key", "k") == 1
+
+    assert capsys.readouterr() == (
+        "",
+        f"har search: {fake.url} has no searches; leave out --url and unset SWITCHYARD_URL to search in this process\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["s.json", "-"])
+def test_a_server_without_searches_in_the_environment_does_not_stand_in_the_way(
+    name: str, fake: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.reply = lambda *_: (404, NO_CALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SWITCHYARD_URL", fake.url)
+    monkeypatch.setenv("SWITCHYARD_KEY", "k")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(GRAPH).encode())))
+    (tmp_path / "s.json").write_text(json.dumps(GRAPH))
+    assert har("search", name) == 0
+
+    out, err = capsys.readouterr()
+    assert json.loads(out)["result"]["tool"] == "invest"
+    assert "has no searches; searching in this process" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("more", [{"history": {}}, {"session_id": "s"}, {"policy": "careful"}])
+def test_what_only_a_server_can_search_by_is_not_searched_without_it(
+    more: dict[str, Any],
+    fake: FakeServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fake.reply = lambda *_: (404, NO_CALL)
+    monkeypatch.setenv("SWITCHYARD_URL", fake.url)
+    monkeypatch.setenv("SWITCHYARD_KEY", "k")
+    assert searched(tmp_path, **more) == 1
+
+    out, err = capsys.readouterr()
+    assert out == "" and "has no searches" in err and next(iter(more)) in err
+
+
+def test_a_policy_that_a_server_does_not_have_is_bad_input(
+    fake: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.reply = lambda *_: (404, {"error": {"message": "There is no such policy for this key's scope."}})
+    assert har("route", "--goal", "x", "--url", fake.url, "--key", "k", "--policy", "careful") == 2
+    assert "--policy: There is no such policy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("answer", [{}, {"decision_id": "d", "state": "queued", "poll": None}])
+def test_a_promise_that_says_nowhere_to_ask_again_is_no_answer(
+    answer: dict[str, Any], fake: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.reply = lambda *_: (202, answer)
+    assert har("route", "--goal", "x", "--url", fake.url, "--key", "k") == 1
+    assert capsys.readouterr().err == f"har route: {fake.url} has taken the question and not decided it in time\n"
 
 
 # --- The program -------------------------------------------------------------------------------------------------------
