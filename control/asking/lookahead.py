@@ -29,7 +29,7 @@ from routing.engine import (
 
 MOST_STATES, MOST_TRANSITIONS = 256, 1024
 _CONFIG = ("simulations", "max_depth", "exploration_constant", "discount", "max_policy_evaluations", "deadline_ms")
-_KNOWN = {"root_state", "states", "transitions", "method", "use_prior", "wait_ms", *_CONFIG, *OF_A_SERVER}
+KNOWN = {"root_state", "states", "transitions", "method", "use_prior", "wait_ms", *_CONFIG, *OF_A_SERVER}
 
 
 class Opinion:
@@ -117,7 +117,7 @@ def _best(solved: MCTSResult) -> dict[str, Any] | None:
 def _check(body: Any) -> None:
     if not isinstance(body, dict):
         raise BadInput("FILE: must be one object, the body of POST /searches")
-    problems = [f"{key}: is no key of a search" for key in sorted(body.keys() - _KNOWN)]
+    problems = [f"{key}: is no key of a search" for key in sorted(body.keys() - KNOWN)]
     problems += [f"{key}: only a server has it; give --url" for key in OF_A_SERVER if body.get(key) is not None]
     if not isinstance(body.get("root_state"), str):
         problems.append("root_state: must be the id of a state")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +17,7 @@ from django.core.management import get_commands, load_command_class
 
 from control import asking, integrations, processes
 from control.access import RIGHTS
+from control.asking import lookahead
 from control.asking.arguments import read_arguments
 from control.demo.documents import default_document
 from control.environment import Environment
@@ -108,6 +111,74 @@ def test_the_example_of_the_search_page_prints_what_it_says(capsys: pytest.Captu
     exec(example, {})
 
     assert capsys.readouterr().out == example.splitlines()[-1].removeprefix("# ") + "\n"
+
+
+@pytest.mark.parametrize("name", ["docs/command-line.md", "control/integrations/skill/switchyard/SKILL.md"])
+def test_the_search_that_a_document_shows_answers_what_it_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    plan = re.search(r"`plan\.json`.*?```json\n(.*?)```\n\n```sh\n(har search plan\.json)\n```(.*)", text, re.DOTALL)
+    assert plan is not None
+    monkeypatch.chdir(tmp_path)
+    for variable in ("SWITCHYARD_URL", "OPENROUTER_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    Path("plan.json").write_text(plan[1])
+    assert asking.main("har", plan[2].split()[1:]) == 0
+
+    result = json.loads(capsys.readouterr().out)["result"]
+    shown = re.search(r"```json\n(.*?)```", plan[3], re.DOTALL)
+    if shown is not None:
+        expected = json.loads(shown[1])
+        assert {key: result[key] for key in expected} == expected
+    assert result["tool"] == "read_log"
+
+
+def test_the_command_line_page_lists_every_key_of_a_search() -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8").partition("| key | what |")[2]
+    cells = re.findall(r"^\| (`.*?) \|", text.partition("\n\n")[0], re.MULTILINE)
+
+    assert {key for cell in cells for key in re.findall(r"`(\w+)`", cell)} == lookahead.KNOWN
+
+
+def run_with(*packages: str, program: str) -> subprocess.CompletedProcess[str]:
+    """A program in a Python that has the standard library, `routing` and these packages, and nothing else."""
+    guard = (
+        "import sys; from importlib.abc import MetaPathFinder\n"
+        "class Absent(MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.partition('.')[0] not in {{*sys.stdlib_module_names, 'routing', *{packages!r}}}:\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+    )
+    return subprocess.run([sys.executable, "-c", guard + program], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(("page", "printed"), [("library.md", "read_file 0.9"), ("search.md", "invest {")])
+def test_routers_and_searches_need_the_standard_library_alone(page: str, printed: str) -> None:
+    example = re.search(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL)
+    done = run_with(program=example[1])  # type: ignore[index]
+
+    assert done.stderr == ""
+    assert done.stdout.startswith(printed)
+
+
+def test_the_ranker_needs_the_packages_that_the_library_page_names_and_no_others() -> None:
+    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    row = re.search(r"^\| the ranker: .*\| (.*?) \|$", text, re.MULTILINE)
+    named = re.findall(r"`(\w+)`", row[1])  # type: ignore[index]
+    program = (
+        "from routing.engine import load_registry, resolve\n"
+        "tools = [{'name': 'fetch', 'description': 'Fetch the text of a web page'}]\n"
+        "web = {'name': 'web', 'kind': 'declared', 'tools': tools}\n"
+        "catalog = load_registry({'version': 1, 'endpoints': [web]})\n"
+        "print(resolve(catalog, 'fetch the text of a web page')['recommendation']['namespaced'])\n"
+    )
+
+    assert run_with(*named, program=program).stdout == "web__fetch\n"
+    for one in named:
+        missing = run_with(*(set(named) - {one}), program=program)
+        assert missing.returncode == 1 and one in missing.stderr
 
 
 def test_the_example_of_the_page_for_harnesses_gives_the_hint_that_it_shows() -> None:
