@@ -90,28 +90,20 @@ def test_a_guard_goes_on_from_its_state(actions, place):
     assert got + [second.record(action, {"of": action}) for action in actions[place:]] == expected
 
 
-def test_bounds_that_could_see_no_loop_are_refused():
-    for settings in ({"max_same_action_repeats": 0}, {"ring": 3}):
-        with pytest.raises(ValueError):
-            LoopGuard(**settings)
-
-
-@pytest.mark.parametrize("state", [["abc"], [["a", None]], [[1, None, None]], [["a", 1, None]]])
+@pytest.mark.parametrize(
+    "state", ["abc", 5, [5], {"a": 1}, ["abc"], [["a", None]], [[1, None, None]], [["a", 1, None]]]
+)
 def test_a_state_that_no_guard_gave_is_refused(state):
     with pytest.raises(ValueError):
         LoopGuard.from_state(state)
 
 
-@pytest.mark.parametrize("bounds", [{"max_same_action_repeats": True}, {"ring": 4.5}, {"ring": 3}])
+@pytest.mark.parametrize(
+    "bounds", [{"max_same_action_repeats": 0}, {"max_same_action_repeats": True}, {"ring": 4.5}, {"ring": 3}]
+)
 def test_bounds_that_could_see_no_loop_are_refused(bounds):
     with pytest.raises(ValueError, match="whole number"):
         LoopGuard(**bounds)
-
-
-@pytest.mark.parametrize("state", ["abc", 5, [5], [["read", None]], {"a": 1}])
-def test_a_state_that_no_guard_has_given_is_refused(state):
-    with pytest.raises(ValueError, match="remembered action"):
-        LoopGuard.from_state(state)
 
 
 def test_keys_of_several_kinds_in_arguments_are_read():
