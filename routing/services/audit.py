@@ -48,7 +48,8 @@ class Origin:
     address: str = ""
 
 
-_origin: ContextVar[Origin] = ContextVar("audit_origin", default=Origin())
+_NOWHERE = Origin()
+_origin: ContextVar[Origin | None] = ContextVar("audit_origin", default=None)
 
 
 @contextmanager
@@ -78,7 +79,7 @@ def record(
     """Append an entry. `before` and `after` are plain facts and digests of what the target was and is; `changes` are
     the fields that differ. Secrets never belong in them, and what looks like one is hidden.
     """
-    head, place = _locked_head(workspace_id), _origin.get()
+    head, place = _locked_head(workspace_id), _origin.get() or _NOWHERE
     entry = AuditEntry(
         workspace_id=workspace_id,
         seq=head.seq + 1,
