@@ -166,8 +166,17 @@ def what(entry: AuditEntry) -> str:
     if changes:
         left_out = sum(change.get("number", 0) for change in entry.changes if not change["path"])
         return f"{len(changes) + left_out:,} changes"
-    facts = entry.after or entry.before or {}
-    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in facts.items())[:200]
+    before, after = entry.before or {}, entry.after or {}
+    told = [
+        _fact_told(name, before, after) for name in (after or before) if name != "digest" or len(after or before) == 1
+    ]
+    return ", ".join(told)[:200]
+
+
+def _fact_told(name: str, before: dict[str, Any], after: dict[str, Any]) -> str:
+    value = _short(after[name] if name in after else before[name])
+    was = f"{_short(before[name])} → " if name in before and name in after else ""
+    return f"{name.replace('_', ' ')} {was}{value}"
 
 
 def _one(change: dict[str, Any]) -> str:
@@ -190,6 +199,8 @@ def _short(value: Any) -> str:
         else str(value)
     )
     text = " ".join(text.split()) or "none"
+    if text.startswith("sha256:"):
+        return text[7:15] + "…"
     return text if len(text) <= 48 else text[:47] + "…"
 
 
