@@ -4,10 +4,12 @@ import importlib
 import inspect
 import pkgutil
 import re
+import threading
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 import routing.services
 from control import keys, members
@@ -389,3 +391,36 @@ def test_workspaces_have_chains_of_their_own(published):
     AuditEntry.objects.filter(workspace=other).update(actor="x")
     assert audit.verify(published).ok
     assert not audit.verify(other).ok
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writers_at_the_same_moment_neither_block_each_other_nor_break_the_chain():
+    """Each takes the locks that real writers take: the registry's, a key's, and the log's alone."""
+    workspace = registry.create_workspace("acme", by=EDITOR)
+    registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
+    writes = [
+        lambda n: registry.edit_endpoint(workspace, "notes", {"description": f"Notes {n}"}, by=EDITOR),
+        lambda n: keys.create_key(workspace, "default", name=f"key-{n}", by=EDITOR),
+        lambda n: audit.record(workspace.pk, "access.denied", by=EDITOR),
+        lambda n: revisions.publish(workspace, message=f"Number {n}", by=EDITOR),
+    ]
+    told, failed = len(entries(workspace)), []
+
+    def work(write):
+        try:
+            for number in range(6):
+                write(number)
+        except Exception as error:
+            failed.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(write,)) for write in writes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+
+    assert failed == []
+    assert audit.verify(workspace).ok
+    assert len(entries(workspace)) >= told + 18
