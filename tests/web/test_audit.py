@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.test import Client
 
 from control.keys import create_key
@@ -255,8 +256,15 @@ def test_verifying_needs_a_post_and_the_right(enter, admin):
     assert enter("auditor").post("/w/acme/audit/verify").status_code == 302
 
 
+def body(response) -> str:
+    async def gathered() -> bytes:
+        return b"".join([part async for part in response])
+
+    return async_to_sync(gathered)().decode()
+
+
 def exported(client, form: str, query: str = "") -> str:
-    return b"".join(client.get(f"/w/acme/audit/export.{form}{query}")).decode()
+    return body(client.get(f"/w/acme/audit/export.{form}{query}"))
 
 
 def test_an_export_as_json_lines_holds_all_that_is_hashed(admin, workspace, monkeypatch):
@@ -280,7 +288,7 @@ def test_an_export_as_csv_holds_the_same_rows_and_runs_no_formula(admin, workspa
 
 def test_an_export_holds_what_its_filters_let_through(admin, workspace):
     response = admin.get("/w/acme/audit/export.jsonl?action=revision.published&since=1h")
-    rows = [json.loads(line) for line in b"".join(response).splitlines()]
+    rows = [json.loads(line) for line in body(response).splitlines()]
 
     assert {row["action"] for row in rows} == {"revision.published"}
     assert "attachment" in response["Content-Disposition"] and response["Cache-Control"] == "no-store"
