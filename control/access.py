@@ -10,16 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 
 from control.models import Membership, Role
+from routing.choices import AuditResult
 from routing.models import Actor, Workspace
+from routing.services import audit
 
 _LOOK = {"overview.view", "decision.view", "registry.view", "revision.view", "live.view"}
-_AUDIT = {"overview.view", "decision.view", "revision.view", "live.view", "ledger.verify"}
+_AUDIT = {"overview.view", "decision.view", "revision.view", "live.view", "ledger.verify", "audit.view"}
 _EDIT = {"endpoint.edit", "draft.discard"}
 
 # One table: what each role may do.
@@ -48,6 +50,8 @@ RIGHTS = (
     "metrics",
 )
 DEFAULT_RIGHTS = ("decide", "call", "report", "read")
+# Those whose every use is told to the audit log.
+ADMINISTRATIVE = frozenset({"registry.write", "registry.publish", "registry.review"})
 
 
 def allows(role: str | None, action: str) -> bool:
@@ -79,12 +83,33 @@ def may(action: str) -> Callable[..., Any]:
 
 def enter(request: Any, workspace: str, action: str) -> None:
     """Put the workspace, the person's role in it and the actor on the request, or refuse."""
-    row = get_object_or_404(Workspace.objects.visible_to(request.user).select_related("live_revision"), name=workspace)
+    actor = Actor(kind="operator", name=request.user.get_username())
+    row = Workspace.objects.visible_to(request.user).select_related("live_revision").filter(name=workspace).first()
+    if row is None:
+        note_stranger(request, workspace, by=actor)
+        raise Http404
     request.workspace = row
     request.role = Membership.objects.values_list("role", flat=True).get(user=request.user, workspace=row)
-    request.actor = Actor(kind="operator", name=request.user.get_username())
+    request.actor = actor
     if not allows(request.role, action):
+        note_denied(request, row.pk, by=actor, lacks=action, role=request.role)
         raise PermissionDenied(f"Your role here, {request.role}, does not include this.")
+
+
+def note_denied(
+    request: HttpRequest, workspace_id: Any, *, by: Actor, lacks: str, role: str | None = None, status: int = 403
+) -> None:
+    """Tell the audit log that somebody was refused: what was asked for without its query, and what was missing."""
+    told = {"status": status, "lacks": lacks} | ({"role": role} if role else {})
+    target = f"{request.method} {request.path_info}"
+    audit.record(workspace_id, "access.denied", target, by=by, after=told, result=AuditResult.REFUSED)
+
+
+def note_stranger(request: HttpRequest, workspace: str, *, by: Actor) -> None:
+    """The same of a person who asks for a workspace of others; nothing of one that does not exist."""
+    theirs = Workspace.objects.filter(name=workspace).values_list("pk", flat=True).first()
+    if theirs is not None:
+        note_denied(request, theirs, by=by, lacks="membership", status=404)
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponseBase:

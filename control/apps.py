@@ -5,3 +5,8 @@ class ControlConfig(AppConfig):
     name = "control"
     label = "control"
     verbose_name = "Switchyard console and API"
+
+    def ready(self) -> None:
+        from control import signing
+
+        signing.connect()

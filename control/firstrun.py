@@ -12,7 +12,8 @@ from django.db import transaction
 
 from control.access import RIGHTS
 from control.keys import create_key
-from control.models import Membership, Role
+from control.members import admit
+from control.models import Role
 from routing.models import Workspace
 from routing.models.actor import SYSTEM
 from routing.services import registry
@@ -34,7 +35,7 @@ def ensure(data_dir: Path, url: str) -> dict[str, str] | None:
         )
         password = secrets.token_urlsafe(15)
         user = get_user_model().objects.create_superuser(USERNAME, password=password)
-        Membership.objects.create(user=user, workspace=workspace, role=Role.ADMINISTRATOR)
+        admit(user, workspace, Role.ADMINISTRATOR, by=SYSTEM)
         _, key = create_key(workspace, "default", name="first-run", rights=RIGHTS, by=SYSTEM)
         content = {"url": url, "username": USERNAME, "password": password, "harness_key": key}
         _write(path, content)

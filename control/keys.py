@@ -15,9 +15,11 @@ from control.access import DEFAULT_RIGHTS, RIGHTS
 from control.models import HarnessKey
 from routing import generation
 from routing.errors import InvalidRequest
+from routing.events import timestamp
 from routing.generation import Watched
 from routing.models import Actor, Workspace
 from routing.sealing import keyed_digest
+from routing.services import audit
 
 PREFIX = "swy_"
 
@@ -56,6 +58,7 @@ def create_key(
     """
     rights = list(dict.fromkeys(rights))
     _check(workspace, name, rights, expires_days)
+    _lock(workspace.pk)
     plain = PREFIX + secrets.token_urlsafe(32)
     row = HarnessKey.objects.create(
         workspace=workspace,
@@ -67,6 +70,7 @@ def create_key(
         created_by=str(by),
         expires_at=timezone.now() + timedelta(days=expires_days) if expires_days else None,
     )
+    audit.record(workspace.pk, "key.created", f"key {row.name}", by=by, after=_facts(row))
     generation.bump()
     return row, plain
 
@@ -89,11 +93,29 @@ def _check(workspace: Workspace, name: str, rights: list[str], expires_days: int
         raise InvalidRequest("The key was not made.", problems)
 
 
+def _lock(workspace_id: Any) -> None:
+    """Before the row that refers to the workspace, so that two writers wait for one another in the same order."""
+    Workspace.objects.select_for_update().get(pk=workspace_id)
+
+
+def _facts(row: HarnessKey) -> dict[str, Any]:
+    """What the audit log says of a key: never the key, nor its digest."""
+    return {
+        "scope": row.scope,
+        "rights": list(row.rights),
+        "ends_with": row.ends_with,
+        "expires_at": timestamp(row.expires_at) if row.expires_at else None,
+    }
+
+
 @transaction.atomic
-def revoke_key(row: HarnessKey) -> None:
+def revoke_key(row: HarnessKey, *, by: Actor) -> None:
     """End a key at once; every process knows within a second."""
+    _lock(row.workspace_id)
     row.revoked_at = timezone.now()
     row.save(update_fields=["revoked_at"])
+    after = {"revoked_at": timestamp(row.revoked_at)}
+    audit.record(row.workspace_id, "key.revoked", f"key {row.name}", by=by, before=_facts(row), after=after)
     generation.bump()
 
 

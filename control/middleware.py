@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
@@ -21,6 +22,7 @@ from uuid_utils import uuid7
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from control.api.errors import problem
+from routing.services import audit
 
 GetResponse = Callable[[HttpRequest], Any]
 Middleware = Callable[[HttpRequest], Any]
@@ -64,6 +66,28 @@ def _around(get_response: GetResponse, before: Callable[..., None], after: Calla
         return response
 
     return handle
+
+
+@sync_and_async_middleware
+def audit_origin(get_response: GetResponse) -> Middleware:
+    """What a request does is told to the audit log under its id and address."""
+    if iscoroutinefunction(get_response):
+
+        async def handle_async(request: HttpRequest) -> HttpResponseBase:
+            with _origin(request):
+                return await cast(Awaitable[HttpResponseBase], get_response(request))
+
+        return handle_async
+
+    def handle(request: HttpRequest) -> HttpResponseBase:
+        with _origin(request):
+            return cast(HttpResponseBase, get_response(request))
+
+    return handle
+
+
+def _origin(request: HttpRequest) -> AbstractContextManager[None]:
+    return audit.origin(request.request_id, request.META.get("REMOTE_ADDR") or "")  # type: ignore[attr-defined]
 
 
 def id_for(given: str) -> str:

@@ -80,13 +80,15 @@ def first_content(*, url: str, is_loopback: bool, demo: bool | None, say: Say) -
     from control.demo import load
     from routing.models import Workspace
     from routing.models.actor import SYSTEM
+    from routing.services import workspaces
 
     made = firstrun.ensure(environment.data_dir, environment.public_url or url)
     if demo or (made is not None and demo is None):
         say("loading the demo content")
         load(by=SYSTEM)
     if made is not None and is_loopback:
-        Workspace.objects.update(allow_private=["127.0.0.0/8", "::1"])
+        for workspace in Workspace.objects.all():
+            workspaces.configure(workspace, {"allow_private": ["127.0.0.0/8", "::1"]}, by=SYSTEM)
     return made is not None
 
 

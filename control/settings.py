@@ -40,6 +40,7 @@ INSTALLED_APPS = [
 # The API never needs a session: `console_only` lets its requests pass these without a hop to a thread.
 MIDDLEWARE = [
     "control.middleware.request_id",
+    "control.middleware.audit_origin",
     "control.middleware.security_headers",
     "control.middleware.method_errors",
     "control.middleware.static_files",

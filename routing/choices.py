@@ -51,3 +51,8 @@ class DomainStatus(models.TextChoices):
     FAILURE = "failure"
     PARTIAL = "partial"
     UNKNOWN = "unknown"
+
+
+class AuditResult(models.TextChoices):
+    DONE = "done"
+    REFUSED = "refused"

@@ -61,6 +61,23 @@ CHAINED = (
     "reason_codes",
     "data",
 )
+# The same of a row of the audit log.
+AUDITED = (
+    "workspace",
+    "seq",
+    "at",
+    "actor_kind",
+    "actor",
+    "action",
+    "target",
+    "result",
+    "before",
+    "after",
+    "changes",
+    "message",
+    "request_id",
+    "address",
+)
 
 
 def allowed(data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -73,13 +90,13 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def canonical(row: Mapping[str, Any]) -> bytes:
-    return orjson.dumps({name: row[name] for name in CHAINED}, option=orjson.OPT_SORT_KEYS)
+def canonical(row: Mapping[str, Any], names: tuple[str, ...] = CHAINED) -> bytes:
+    return orjson.dumps({name: row[name] for name in names}, option=orjson.OPT_SORT_KEYS)
 
 
-def chain_hash(prev_hash: str, row: Mapping[str, Any]) -> str:
-    """The hash of a row (see the module's docstring); `row` has the keys of CHAINED, times as `timestamp` spells them."""
-    return hashlib.sha256(prev_hash.encode() + canonical(row)).hexdigest()
+def chain_hash(prev_hash: str, row: Mapping[str, Any], names: tuple[str, ...] = CHAINED) -> str:
+    """The hash of a row (see the module's docstring); `row` has the keys of `names`, times as `timestamp` spells them."""
+    return hashlib.sha256(prev_hash.encode() + canonical(row, names)).hexdigest()
 
 
 def content_digest(content: Mapping[str, Any]) -> str:

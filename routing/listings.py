@@ -1,4 +1,4 @@
-"""Lists of decisions, events and revisions: filters in plain words, and pages that hold still while rows arrive.
+"""Lists of decisions, events, revisions and audit entries: filters in plain words, and pages that hold still while rows arrive.
 
 A page is named by the row that it starts after (`after`, going to older rows) or before (`before`, going to newer ones),
 so that a page keeps its content however many rows come in above it.
@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from routing.choices import DecisionState
-from routing.models import Decision, Event, Revision, Workspace
+from routing.models import AuditEntry, Decision, Event, Revision, Workspace
 
 PAGE = 50
 NEWER_CAP = 1000
@@ -142,3 +142,46 @@ def events_of(decision: Decision) -> list[Event]:
 
 def revisions(workspace: Workspace) -> QuerySet[Revision]:
     return Revision.objects.filter(workspace=workspace).defer("manifest")
+
+
+# --- the audit log ------------------------------------------------------------------------------------------------------
+# Entries that tell of no change: to see what was changed, these are left out.
+NO_CHANGE = ("access.denied", "audit.exported", "audit.read", "audit.verified", "right.used")
+CHANGES = "changes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    text: str = ""  # part of an actor or a target, or a request's id
+    actor: str = ""
+    action: str = ""  # one action, or `changes`
+    target: str = ""  # part of a target
+    result: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def apply(self, rows: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        exact = {name: getattr(self, name) for name in ("actor", "result") if getattr(self, name)}
+        rows = rows.filter(**exact)
+        if self.action == CHANGES:
+            rows = rows.exclude(action__in=NO_CHANGE).exclude(action__startswith="session.")
+        elif self.action:
+            rows = rows.filter(action=self.action)
+        if self.target:
+            rows = rows.filter(target__icontains=self.target)
+        if self.since:
+            rows = rows.filter(at__gte=self.since)
+        if self.until:
+            rows = rows.filter(at__lt=self.until)
+        about = Q(actor__icontains=self.text) | Q(target__icontains=self.text) | Q(request_id=self.text)
+        return rows.filter(about) if self.text else rows
+
+
+def audit_entries(workspace: Workspace) -> QuerySet[AuditEntry]:
+    return AuditEntry.objects.filter(workspace=workspace)
+
+
+def audit_choices(workspace: Workspace, among: int = 5000) -> tuple[list[str], list[str]]:
+    """Actors and actions of the newest entries, for a filter's choices."""
+    newest = list(audit_entries(workspace).order_by("-seq").values_list("actor", "action")[:among])
+    return sorted({actor for actor, _ in newest}), sorted({action for _, action in newest})

@@ -7,10 +7,11 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 
-from control.access import RIGHTS
+from control.access import ADMINISTRATIVE, RIGHTS, note_denied
 from control.api.errors import Forbidden
 from control.keys import Harness, find_harness
 from routing.generation import is_kept_fresh
+from routing.services import audit
 from routing.services.decisions import Caller
 
 
@@ -27,8 +28,18 @@ class Needs:
         # Usually memory is asked; where nothing keeps it fresh (tests, a database that was away) the database is.
         harness = harness_of(request) if is_kept_fresh() else await sync_to_async(harness_of)(request)
         if harness is not None and self.right not in harness.rights:
+            await sync_to_async(note_denied)(request, harness.workspace_id, by=harness.actor, lacks=self.right)
             raise Forbidden(f"This key lacks the right {self.right}.")
+        if harness is not None and self.right in ADMINISTRATIVE:
+            await sync_to_async(_note_use)(request, harness, self.right)
         return harness
+
+
+def _note_use(request: HttpRequest, harness: Harness, right: str) -> None:
+    """An administrative right was used, whatever came of it: what was changed has an entry of its own."""
+    used = {"right": right, "scope": harness.scope, "key_ends_with": harness.ends_with}
+    target = f"{request.method} {request.path_info}"
+    audit.record(harness.workspace_id, "right.used", target, by=harness.actor, after=used)
 
 
 def needs(right: str) -> Needs:

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth import get_user_model
-
 from control.demo.documents import contextual_routing_document, default_document
-from control.models import Membership, Role
+from control.members import admit_administrators
 from routing.models import Actor, EndpointRow, Workspace
 from routing.services import registry, revisions
 
@@ -29,7 +27,7 @@ def load(by: Actor) -> None:
     """Publishes the demo documents in the workspaces that are still empty, and lets administrators into both."""
     for name, (title, document, message) in WORKSPACES.items():
         workspace = Workspace.objects.filter(name=name).first() or registry.create_workspace(name, title=title, by=by)
-        _admit_administrators(workspace)
+        admit_administrators(workspace, by=by)
         if _is_empty(workspace):
             registry.replace_working_copy(workspace, document(), by=by)
             revisions.publish(workspace, message=message, by=by)
@@ -39,8 +37,3 @@ def _is_empty(workspace: Workspace) -> bool:
     """Nothing but the first, empty revision that every workspace starts with, and no draft of an endpoint."""
     live = workspace.live_revision
     return (live is None or live.number == 1) and not EndpointRow.objects.filter(workspace=workspace).exists()
-
-
-def _admit_administrators(workspace: Workspace) -> None:
-    for user in get_user_model().objects.filter(is_superuser=True):
-        Membership.objects.get_or_create(user=user, workspace=workspace, defaults={"role": Role.ADMINISTRATOR})

@@ -64,6 +64,7 @@ _CAN = {
     "edit": "endpoint.edit",
     "discard": "draft.discard",
     "publish": "revision.publish",
+    "see_audit": "audit.view",
 }
 
 

@@ -11,14 +11,14 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 
-from control.access import allows
+from control.access import allows, note_denied, note_stranger
 from control.api.auth import harness_of
 from control.api.errors import problem, unauthenticated
 from control.hub import Message, Subscription, hub
 from control.models import Membership
 from routing.choices import EventKind
 from routing.events import timestamp
-from routing.models import Event, Workspace
+from routing.models import Actor, Event, Workspace
 
 PING_S = 15.0
 CATCH_UP_S = 1.0
@@ -84,6 +84,7 @@ def _for_harness(request: HttpRequest, filters: dict[str, str]) -> Listener | Ht
     if harness is None:
         return unauthenticated(request)
     if "read" not in harness.rights:
+        note_denied(request, harness.workspace_id, by=harness.actor, lacks="read")
         return problem(request, "forbidden", "This key lacks the right read.")
     if filters.get("scope", harness.scope) != harness.scope:
         return problem(request, "not_found", "There is no such thing here.")
@@ -94,11 +95,14 @@ def _for_member(request: HttpRequest, filters: dict[str, str]) -> Listener | Htt
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return unauthenticated(request)
-    workspace = Workspace.objects.visible_to(user).filter(name=request.GET.get("workspace", "default")).first()
+    name, actor = request.GET.get("workspace", "default"), Actor(kind="operator", name=user.get_username())
+    workspace = Workspace.objects.visible_to(user).filter(name=name).first()
     if workspace is None:
+        note_stranger(request, name, by=actor)
         return problem(request, "not_found", "There is no such thing here.")
     role = Membership.objects.values_list("role", flat=True).get(user=user, workspace=workspace)
     if not allows(role, "live.view"):
+        note_denied(request, workspace.pk, by=actor, lacks="live.view", role=role)
         return problem(request, "forbidden", "Your role does not include this.")
     return Listener(workspace_id=workspace.pk, filters=filters)
 

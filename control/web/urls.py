@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from control.web import decisions, endpoint_edits, endpoints, overview, publish, revisions, session
+from control.web import audit, decisions, endpoint_edits, endpoints, overview, publish, revisions, session
 
 rooms = [
     path("", overview.overview, name="overview"),
@@ -20,6 +20,11 @@ rooms = [
     path("revisions", revisions.listing, name="revisions"),
     path("revisions/<int:number>", revisions.page, name="revision"),
     path("revisions/<int:number>/export.yaml", revisions.export, name="revision-export"),
+    path("audit", audit.listing, name="audit"),
+    path("audit/verify", audit.verify, name="audit-verify"),
+    path("audit/export.csv", audit.export, {"form": "csv"}, name="audit-csv"),
+    path("audit/export.jsonl", audit.export, {"form": "jsonl"}, name="audit-jsonl"),
+    path("audit/<int:seq>", audit.page, name="audit-entry"),
 ]
 
 urlpatterns = [

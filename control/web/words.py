@@ -102,6 +102,8 @@ _BADGES: dict[str, Badge] = {
         ("rejected", "denied", "Rejected"),
         ("superseded", "no_match", "Superseded"),
         ("unpublished", "no_match", "Not published"),
+        ("done", "confident", "Done"),
+        ("refused", "denied", "Refused"),
     )
 }
 

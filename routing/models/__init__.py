@@ -1,6 +1,7 @@
-"""What is stored: the registry's working copy, its revisions, decisions and the ledger."""
+"""What is stored: the registry's working copy, its revisions, decisions, the ledger and the audit log."""
 
 from routing.models.actor import Actor
+from routing.models.audit import AuditEntry, AuditHead
 from routing.models.calibrations import CalibrationRow
 from routing.models.decisions import Decision
 from routing.models.ledger import ChainHead, Event, Minute, PendingEvent, Receipt
@@ -18,6 +19,8 @@ from routing.models.workspaces import Workspace
 
 __all__ = [
     "Actor",
+    "AuditEntry",
+    "AuditHead",
     "CalibrationRow",
     "CapabilityRow",
     "ChainHead",

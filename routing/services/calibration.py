@@ -23,7 +23,8 @@ from routing.engine import Catalog
 from routing.engine.calibration import Calibration, Outcome, expected_error, was_right
 from routing.engine.calibration import recalibrate as fit
 from routing.engine.policy import NO_MATCH, shipped_fit
-from routing.models import CalibrationRow, Decision, Event, Workspace
+from routing.models import Actor, CalibrationRow, Decision, Event, Workspace
+from routing.services import audit
 from routing.snapshot import live
 
 logger = logging.getLogger(__name__)
@@ -58,11 +59,19 @@ def recalibrate(workspace: Workspace, *, by: str = BY) -> CalibrationRow | None:
         newest = CalibrationRow.objects.filter(workspace=workspace).first()
         version = newest.version + 1 if newest else 1
         row = _row(workspace, fit(outcomes, version=version), outcomes, by)
+        _tell(row, newest.version if newest else None)
         row.save()
         CalibrationRow.objects.filter(workspace=workspace, version__lte=version - KEPT_VERSIONS).delete()
         generation.bump()
     logger.info("workspace %s is judged by calibration %d, from %d outcomes", workspace.name, version, len(outcomes))
     return row
+
+
+def _tell(row: CalibrationRow, before: int | None) -> None:
+    """Nobody asked for it, but answers are judged otherwise from here on."""
+    after = {"version": row.version, "outcomes": row.outcomes, "right": row.right}
+    target, by = f"calibration {row.version}", Actor(kind="system", name=row.created_by)
+    audit.record(row.workspace_id, "judge.calibrated", target, by=by, before={"version": before}, after=after)
 
 
 def _row(workspace: Workspace, made: Calibration, outcomes: Sequence[Outcome], by: str) -> CalibrationRow:

@@ -18,7 +18,7 @@ from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.manifests import thaw
 from routing.models import Actor, CapabilityRow, EndpointRow, EntryRow, PolicyRow, Revision, ScopeRow, Workspace
 from routing.sealing import keyed_digest
-from routing.services import revisions
+from routing.services import audit, revisions
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
@@ -30,6 +30,7 @@ STARTING_CAPABILITIES = ("structured-tools", "long-context", "code-generation", 
 def create_workspace(name: str, *, title: str = "", by: Actor) -> Workspace:
     """A new, empty workspace with the words that every workspace starts with, published as its first revision."""
     workspace = Workspace.objects.create(name=name, title=title or name)
+    audit.record(workspace.pk, "workspace.created", f"workspace {name}", by=by, after={"title": workspace.title})
     replace_working_copy(
         workspace, {"version": 1, "capabilities": [{"name": word} for word in STARTING_CAPABILITIES]}, by=by
     )
@@ -52,25 +53,49 @@ def checked(document: Mapping[str, Any]) -> tuple[Document, list[Mapping[str, An
 
 
 @transaction.atomic
-def replace_working_copy(workspace: Workspace, document: Mapping[str, Any], *, by: Actor) -> list[Mapping[str, Any]]:
-    """Make the working copy say exactly this document; returns warnings, raises InvalidRegistry and saves nothing."""
+def replace_working_copy(
+    workspace: Workspace,
+    document: Mapping[str, Any],
+    *,
+    by: Actor,
+    action: str = "draft.replaced",
+    message: str = "",
+) -> list[Mapping[str, Any]]:
+    """Make the working copy say exactly this document; returns warnings, raises InvalidRegistry and saves nothing.
+
+    `action` names in the audit log for what it is done.
+    """
     canonical, warnings = checked(document)
     lock(workspace)
-    before = digest_of(working_document(workspace))
+    before = working_document(workspace)
     for model in (EndpointRow, CapabilityRow, ScopeRow, PolicyRow, EntryRow):
         model.objects.filter(workspace=workspace).delete()
     mapping.fill(workspace, canonical)
-    _note_author(workspace, before, by)
+    _note_change(workspace, before, action=action, target="draft", message=message, by=by)
     logger.info("working copy of %s replaced by %s", workspace.name, by)
     return warnings
 
 
-def _note_author(workspace: Workspace, before: str, by: Actor) -> None:
-    """Keep who changed the working copy last: nobody when it says what is live, the same as before when nothing changed."""
-    after = digest_of(working_document(workspace))
-    if after == digest_of(revisions.live_document(workspace)):
+def _note_change(workspace: Workspace, before: Document, *, action: str, target: str, message: str, by: Actor) -> None:
+    """What every write to the working copy ends with: an entry of the audit log, and who changed it last.
+
+    Nobody did when it says what is live, and the same as before when nothing changed.
+    """
+    document = working_document(workspace)
+    old, new = digest_of(before), digest_of(document)
+    audit.record(
+        workspace.pk,
+        action,
+        target,
+        by=by,
+        before={"digest": old},
+        after={"digest": new},
+        changes=diff(before, document),
+        message=message,
+    )
+    if new == digest_of(revisions.live_document(workspace)):
         _set_author(workspace, "")
-    elif after != before:
+    elif new != old:
         _set_author(workspace, str(by))
 
 
@@ -117,9 +142,9 @@ def edit_endpoint(
         )
     after = {key: value for key, value in {**before, **changes}.items() if value is not None}
     body = _checked_endpoint(workspace, name, after)
-    present = digest_of(working_document(workspace))
+    present = working_document(workspace)
     mapping.update_endpoint(row, body)
-    _note_author(workspace, present, by)
+    _note_change(workspace, present, action="endpoint.changed", target=f"endpoint {name}", message="", by=by)
     logger.info("endpoint %s of %s edited by %s: %s", name, workspace.name, by, ", ".join(sorted(changes)))
     fresh: EndpointRow = EndpointRow.objects.prefetch_related("tools").get(pk=row.pk)
     return fresh
@@ -163,7 +188,7 @@ def put(workspace: Workspace, document: Mapping[str, Any], *, message: str, seen
             "The draft is not what you have read; read it again and send its digest as If-Match.",
             [{"path": "If-Match", "message": "must be the present digest", "value": seen, "allowed": found.digest}],
         )
-    return _take(workspace, canonical, message=message, by=by)
+    return _take(workspace, canonical, action="registry.put", message=message, by=by)
 
 
 @transaction.atomic
@@ -181,11 +206,13 @@ def restore(workspace: Workspace, number: int, *, message: str, by: Actor) -> Pr
             "published or discarded first.",
             [{"path": "", "message": "another draft is open", "value": found.digest}],
         )
-    return _take(workspace, document, message=message or f"Restore revision {number}", by=by)
+    return _take(
+        workspace, document, action="revision.restored", message=message or f"Restore revision {number}", by=by
+    )
 
 
-def _take(workspace: Workspace, document: Mapping[str, Any], *, message: str, by: Actor) -> Proposed:
-    warnings = replace_working_copy(workspace, document, by=by)
+def _take(workspace: Workspace, document: Mapping[str, Any], *, action: str, message: str, by: Actor) -> Proposed:
+    warnings = replace_working_copy(workspace, document, by=by, action=action, message=message)
     newest = workspace.revisions.order_by("-number").values_list("number", flat=True).first() or 0
     revision = revisions.propose(workspace, document, message=message, by=by)
     return revision, revision.number > newest, warnings
@@ -220,7 +247,7 @@ def _found(workspace: Workspace, by: Actor) -> _Found:
 @transaction.atomic
 def discard_draft(workspace: Workspace, *, by: Actor) -> None:
     """Make the working copy equal to the live revision again."""
-    replace_working_copy(workspace, revisions.live_document(workspace), by=by)
+    replace_working_copy(workspace, revisions.live_document(workspace), by=by, action="draft.discarded")
 
 
 def lock(workspace: Workspace) -> None:

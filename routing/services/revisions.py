@@ -13,11 +13,13 @@ from django.utils import timezone
 from routing import bus, generation, mapping, snapshot
 from routing.choices import RevisionState
 from routing.engine.canonical import digest_of, document_digest
+from routing.engine.diff import diff
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, NeedsApproval, NotFound, Superseded
 from routing.manifests import EMPTY, freeze, thaw
 from routing.models import Actor, Revision, Workspace
+from routing.services import audit
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
@@ -59,14 +61,16 @@ def propose(
         raise InvalidRegistry("The registry document breaks its rules; nothing was saved.", error.problems) from None
     digest = document_digest(canonical)
     same = Revision.objects.filter(workspace=locked, digest=digest, state__in=(RevisionState.LIVE, *_OPEN)).first()
-    if same is not None and same.state == RevisionState.LIVE:
-        Revision.objects.filter(workspace=locked).open().update(state=RevisionState.SUPERSEDED)
-    if same is not None:
+    if same is not None and same.state != RevisionState.LIVE:
         return same
-    Revision.objects.filter(workspace=locked).open().update(state=RevisionState.SUPERSEDED)
+    withdrawn = _withdraw_proposals(locked)
+    if same is not None:
+        if withdrawn:
+            audit.record(locked.pk, "proposal.withdrawn", f"revision {withdrawn[0]}", by=by, message=message)
+        return same
     newest = Revision.objects.filter(workspace=locked).aggregate(newest=Max("number"))["newest"] or 0
     live = locked.live_revision
-    return Revision.objects.create(
+    revision = Revision.objects.create(
         workspace=locked,
         number=newest + 1,
         digest=digest,
@@ -75,6 +79,24 @@ def propose(
         message=message,
         created_by=(f"{others} and {by}" if others else str(by))[:200],
     )
+    audit.record(
+        locked.pk,
+        "revision.proposed",
+        f"revision {revision.number}",
+        by=by,
+        before={"base_revision": revision.base_number, "took_the_place_of": withdrawn},
+        after={"digest": digest},
+        message=message,
+    )
+    return revision
+
+
+def _withdraw_proposals(workspace: Workspace) -> list[int]:
+    """Open proposals give way to what comes after them; returns their numbers."""
+    found = Revision.objects.filter(workspace=workspace).open()
+    numbers = list(found.values_list("number", flat=True))
+    found.update(state=RevisionState.SUPERSEDED)
+    return numbers
 
 
 _OPEN = (RevisionState.PROPOSED, RevisionState.APPROVED)
@@ -109,7 +131,25 @@ def publish_revision(
     if locked.approvals_needed and not emergency:
         raise NeedsApproval(f"This workspace asks for {locked.approvals_needed} approvals before a revision goes live.")
     _try_out(revision)
+    _note_publication(locked, revision, message=message, bypassed=bool(locked.approvals_needed), by=by)
     return _make_live(revision, message=message, by=by)
+
+
+def _note_publication(workspace: Workspace, revision: Revision, *, message: str, bypassed: bool, by: Actor) -> None:
+    """`bypassed` says that approvals were needed and this was an emergency."""
+    live = workspace.live_revision
+    before = thaw(live) if live else EMPTY
+    after: dict[str, Any] = {"live_revision": revision.number, "digest": revision.digest}
+    audit.record(
+        workspace.pk,
+        "revision.published",
+        f"revision {revision.number}",
+        by=by,
+        before={"live_revision": live.number if live else None, "digest": live.digest if live else digest_of(before)},
+        after=after | ({"emergency": True} if bypassed else {}),
+        changes=diff(before, thaw(revision)),
+        message=message or revision.message,
+    )
 
 
 def _try_out(revision: Revision) -> None:

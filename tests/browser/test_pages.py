@@ -30,6 +30,9 @@ def pages(decide, workspace) -> list[str]:
         "publish",
         "revisions",
         "revisions/2",
+        "audit",
+        "audit?q=nothing&action=changes",
+        "audit/3",
     ]
 
 

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command, get_commands, loa
 from control import commandline, doctor
 from control.environment import environment
 from control.models import HarnessKey
-from routing.models import Actor, Event, Workspace
+from routing.models import Actor, AuditEntry, Event, Workspace
 from routing.services import ledger, registry
 from routing.services.ledger import Report
 
@@ -153,6 +153,22 @@ def test_the_ledger_is_verified_and_a_changed_event_is_named(
     assert good == expected
     assert ended.value.code == 1
     assert (bad["ok"], bad["first_bad"], bad["reason"]) == (False, 2, "hash")
+
+
+def test_a_changed_audit_entry_fails_the_same_command(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    good = answer_of(capsys, "verify_ledger", "--audit")
+    AuditEntry.objects.filter(workspace=workspace, seq=2).update(actor="somebody else")
+    with pytest.raises(SystemExit) as ended:
+        call_command("verify_ledger", "--json")
+    bad = json.loads(capsys.readouterr().out)
+    with pytest.raises(SystemExit):
+        call_command("verify_ledger")
+    text = capsys.readouterr().out
+
+    assert (good["ok"], good["first_bad"], good["checked"]) == (True, None, good["to"])
+    assert ended.value.code == 1
+    assert (bad["ok"], bad["first_bad"], bad["audit"]["first_bad"], bad["audit"]["reason"]) == (False, None, 2, "hash")
+    assert "The audit log of default breaks at entry 2" in text
 
 
 @pytest.mark.parametrize("words", [["--from", "3", "--to", "2"], ["--from", "5"], ["--to", "1"]])

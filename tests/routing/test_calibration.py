@@ -9,7 +9,7 @@ import pytest
 from control.settings import CELERY_BEAT_SCHEDULE, CELERY_TASK_ROUTES
 from routing import generation, snapshot, tasks
 from routing.engine.calibration import SHIPPED
-from routing.models import CalibrationRow, Decision, Workspace
+from routing.models import AuditEntry, CalibrationRow, Decision, Workspace
 from routing.services import calibration, decisions, ledger, registry
 from routing.services.ledger import Report
 
@@ -50,6 +50,8 @@ def test_enough_failures_make_the_judge_more_careful_everywhere(caller):
     assert after["explanation"]["calibration"] == row.version == 1
     assert after["status"] == "ambiguous"
     assert after["probability"] < 0.65 < 0.9 < before["probability"]
+    told = AuditEntry.objects.filter(action="judge.calibrated").get()
+    assert (told.actor_kind, told.actor, told.after["version"]) == ("system", "scheduler", 1)
     assert (row.outcomes, row.right, row.created_by, waiting(caller)) == (30, 0, "scheduler", 0)
     assert row.figures["ece_after"] < row.figures["ece_before"]
     assert snapshot.live(caller.workspace_id).catalog.calibration.version == 1

@@ -23,6 +23,8 @@ PAGES = [
     "revisions",
     "revisions/2",
     "revisions/2/export.yaml",
+    "audit",
+    "audit/2",
 ]
 
 

@@ -6,14 +6,13 @@ import ipaddress
 import re
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError, CommandParser
 
+from control import members
 from control.management.answer import BAD_USAGE, AnswerCommand, find_workspace
-from control.models import Membership, Role
 from routing.models import Workspace
 from routing.models.actor import SYSTEM
-from routing.services import registry
+from routing.services import registry, workspaces
 
 _NAME = re.compile(r"(?!.*__)[a-z0-9][a-z0-9._-]{0,63}(?<!_)")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(:[0-9]{1,5})?")
@@ -43,9 +42,9 @@ class Command(AnswerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         workspace = _create(options["name"]) if options["create"] else find_workspace(options["name"])
-        changed = _apply(workspace, options)
-        if changed:
-            workspace.save(update_fields=changed)
+        settings = _given(options)
+        if settings:
+            workspaces.configure(workspace, settings, by=SYSTEM)
         result = {
             "name": workspace.name,
             "approvals": workspace.approvals_needed,
@@ -63,14 +62,12 @@ def _create(name: str) -> Workspace:
             returncode=BAD_USAGE,
         )
     workspace = Workspace.objects.filter(name=name).first() or registry.create_workspace(name, title=name, by=SYSTEM)
-    # A workspace without members would be seen by nobody.
-    for user in get_user_model().objects.filter(is_superuser=True):
-        Membership.objects.get_or_create(user=user, workspace=workspace, defaults={"role": Role.ADMINISTRATOR})
+    members.admit_administrators(workspace, by=SYSTEM)
     return workspace
 
 
-def _apply(workspace: Workspace, options: dict[str, Any]) -> list[str]:
-    """Put the given settings on the row; returns the fields that were given."""
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the command line names, by their columns."""
     given: dict[str, Any] = {}
     if options["approvals"] is not None:
         if not 0 <= options["approvals"] <= 20:
@@ -81,9 +78,7 @@ def _apply(workspace: Workspace, options: dict[str, Any]) -> list[str]:
             given[name] = options[name] == "on"
     if options["allow_private"] is not None:
         given["allow_private"] = [_destination(word) for word in options["allow_private"].split(",") if word.strip()]
-    for name, value in given.items():
-        setattr(workspace, name, value)
-    return list(given)
+    return given
 
 
 def _destination(word: str) -> str:

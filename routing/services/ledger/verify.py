@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import DatabaseError
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from routing.errors import InvalidRequest
-from routing.events import GENESIS, chain_hash, timestamp
+from routing.events import CHAINED, GENESIS, chain_hash, timestamp
 from routing.models import Event, Workspace
 
 CHUNK = 2000
@@ -60,6 +60,18 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """Rows that follow each other: where they lie, what each says, and how far they go."""
+
+    workspace: str
+    noun: str  # of a row, in messages
+    rows: QuerySet[Any]
+    said: Callable[[Any], dict[str, Any]]
+    hashed: tuple[str, ...]
+    ends: Ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
     """A row that is there, and whose values cannot be read."""
 
@@ -67,18 +79,31 @@ class Unreadable:
 
 
 def verify(workspace: Workspace, start: int | None = None, end: int | None = None) -> Verification:
-    """Walk the chain from `start` (default 1) to `end` (default its newest row) and recompute every hash.
+    """Walk the chain of events from `start` (default 1) to `end` (default its newest row) and recompute every hash.
 
     A range that starts later trusts the row before it. Rows missing at the end are found by the chain's head and by what
     the workspace noted of its length. Raises InvalidRequest for a range that the chain does not have.
     """
-    ends = _ends(workspace)
-    _check_range(ends, start, end)
+    chain = Chain(
+        workspace=workspace.name,
+        noun="event",
+        rows=Event.objects.filter(workspace=workspace),
+        said=lambda row: _said(workspace, row),
+        hashed=CHAINED,
+        ends=_ends(workspace),
+    )
+    return prove(chain, start, end)
+
+
+def prove(chain: Chain, start: int | None = None, end: int | None = None) -> Verification:
+    """As `verify`, of any chain."""
+    ends = chain.ends
+    _check_range(chain, start, end)
     first, last = start or 1, ends.last if end is None else end
-    bad, reason, checked = _walk(workspace, first, last)
+    bad, reason, checked = _walk(chain, first, last)
     if bad is None and end is None:
         bad, reason = _against_witnesses(ends)
-    return Verification(workspace=workspace.name, start=first, end=last, checked=checked, first_bad=bad, reason=reason)
+    return Verification(workspace=chain.workspace, start=first, end=last, checked=checked, first_bad=bad, reason=reason)
 
 
 def _ends(workspace: Workspace) -> Ends:
@@ -101,42 +126,42 @@ def _ends(workspace: Workspace) -> Ends:
     )
 
 
-def _check_range(ends: Ends, start: int | None, end: int | None) -> None:
+def _check_range(chain: Chain, start: int | None, end: int | None) -> None:
     if start is not None and end is not None and start > end:
         raise InvalidRequest(f"The range is empty: it begins at {start} and ends at {end}.")
-    beyond = max(start or 0, end or 0)
-    if beyond > ends.last:
-        length = f"the chain ends at event {ends.last}" if ends.last else "the chain has no events yet"
-        raise InvalidRequest(f"There is no event {beyond}: {length}.")
+    beyond, last = max(start or 0, end or 0), chain.ends.last
+    if beyond > last:
+        length = f"the chain ends at {chain.noun} {last}" if last else f"the chain has no {chain.noun} yet"
+        raise InvalidRequest(f"There is no {chain.noun} {beyond}: {length}.")
 
 
-def _walk(workspace: Workspace, first: int, last: int) -> tuple[int | None, str | None, int]:
-    before, expected, checked = _hash_before(workspace, first), first, 0
-    for row in _rows(workspace, first, last):
+def _walk(chain: Chain, first: int, last: int) -> tuple[int | None, str | None, int]:
+    before, expected, checked = _hash_before(chain, first), first, 0
+    for row in _rows(chain, first, last):
         if row.seq != expected:
             return expected, "gap", checked
         checked += 1
         if isinstance(row, Unreadable):
             return row.seq, "hash", checked
-        reason = _fault(workspace, row, before)
+        reason = _fault(chain, row, before)
         if reason is not None:
-            return row.seq, "order" if _swapped(workspace, row, before) else reason, checked
+            return row.seq, "order" if _swapped(chain, row, before) else reason, checked
         before, expected = row.hash, expected + 1
     return (expected, "gap", checked) if expected <= last else (None, None, checked)
 
 
-def _fault(workspace: Workspace, row: Event, before: str | None) -> str | None:
+def _fault(chain: Chain, row: Any, before: str | None) -> str | None:
     if before is not None and row.prev_hash != before:
         return "prev_hash"
     try:
-        return None if chain_hash(row.prev_hash, _said(workspace, row)) == row.hash else "hash"
+        return None if chain_hash(row.prev_hash, chain.said(row), chain.hashed) == row.hash else "hash"
     except UNREADABLE:
         return "hash"
 
 
-def _swapped(workspace: Workspace, row: Event, before: str | None) -> bool:
+def _swapped(chain: Chain, row: Any, before: str | None) -> bool:
     """Whether the row that belongs here lies later in the chain: rows changed places rather than content."""
-    return before is not None and Event.objects.filter(workspace=workspace, prev_hash=before, seq__gt=row.seq).exists()
+    return before is not None and chain.rows.filter(prev_hash=before, seq__gt=row.seq).exists()
 
 
 def _against_witnesses(ends: Ends) -> tuple[int | None, str | None]:
@@ -151,33 +176,33 @@ def _against_witnesses(ends: Ends) -> tuple[int | None, str | None]:
     return (None, None) if ends.head_hash == ends.newest_hash else (ends.newest, "hash")
 
 
-def _hash_before(workspace: Workspace, first: int) -> str | None:
+def _hash_before(chain: Chain, first: int) -> str | None:
     if first <= 1:
         return GENESIS
-    return Event.objects.filter(workspace=workspace, seq=first - 1).values_list("hash", flat=True).first()
+    return chain.rows.filter(seq=first - 1).values_list("hash", flat=True).first()
 
 
-def _rows(workspace: Workspace, first: int, last: int) -> Iterator[Event | Unreadable]:
+def _rows(chain: Chain, first: int, last: int) -> Iterator[Any]:
     while first <= last:
-        rows = _chunk(workspace, first, last)
+        rows = _chunk(chain, first, last)
         yield from rows
         if len(rows) < CHUNK:
             return
         first = rows[-1].seq + 1
 
 
-def _chunk(workspace: Workspace, first: int, last: int) -> list[Event | Unreadable]:
-    found = Event.objects.filter(workspace=workspace, seq__gte=first, seq__lte=last).order_by("seq")
+def _chunk(chain: Chain, first: int, last: int) -> list[Any]:
+    found = chain.rows.filter(seq__gte=first, seq__lte=last).order_by("seq")
     try:
         return list(found[:CHUNK])
     except (*UNREADABLE, DatabaseError):
         # One of them cannot be read. A database that is away fails here again, and is not taken for a changed row.
-        return [_one(workspace, seq) for seq in list(found.values_list("seq", flat=True)[:CHUNK])]
+        return [_one(chain, seq) for seq in list(found.values_list("seq", flat=True)[:CHUNK])]
 
 
-def _one(workspace: Workspace, seq: int) -> Event | Unreadable:
+def _one(chain: Chain, seq: int) -> Any:
     try:
-        return Event.objects.get(workspace=workspace, seq=seq)
+        return chain.rows.get(seq=seq)
     except (*UNREADABLE, DatabaseError):
         return Unreadable(seq=seq)
 

@@ -107,7 +107,7 @@ def test_a_revoked_or_expired_key_is_an_unknown_one(make_api, workspace):
     from routing import generation
 
     revoked, expired = make_api(name="revoked"), make_api(name="expired")
-    revoke_key(HarnessKey.objects.get(workspace=workspace, name="revoked"))
+    revoke_key(HarnessKey.objects.get(workspace=workspace, name="revoked"), by=EDITOR)
     HarnessKey.objects.filter(name="expired").update(expires_at=timezone.now() - timedelta(seconds=1))
     generation.bump()
 

@@ -169,7 +169,7 @@ def test_a_revoked_key_is_refused_at_the_next_request_after_the_process_has_look
     generation.refresh_all()
     assert heard(plain).took_the_short_way
 
-    revoke_key(row)
+    revoke_key(row, by=EDITOR)
     generation.refresh_all()
     answer = heard(plain)
 
@@ -178,7 +178,7 @@ def test_a_revoked_key_is_refused_at_the_next_request_after_the_process_has_look
 
 
 def test_the_watcher_of_a_process_refuses_a_revoked_key_within_a_second(key, workspace):
-    revoke_key(workspace.keys.get(name="a-harness"))
+    revoke_key(workspace.keys.get(name="a-harness"), by=EDITOR)
     until = time.monotonic() + 1
 
     while heard(key).status == 200 and time.monotonic() < until:

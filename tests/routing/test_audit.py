@@ -1,0 +1,426 @@
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import threading
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+import routing.services
+from control import keys, members
+from control.models import HarnessKey, Membership
+from routing.engine.diff import Change
+from routing.errors import InvalidRegistry
+from routing.events import GENESIS
+from routing.models import (
+    Actor,
+    AuditEntry,
+    AuditHead,
+    CapabilityRow,
+    EndpointRow,
+    EntryRow,
+    PolicyRow,
+    Revision,
+    ScopeRow,
+    ToolRow,
+    Workspace,
+)
+from routing.services import audit, imports, registry, revisions, workspaces
+from tests.cast import person
+from tests.routing.conftest import DOCUMENT, EDITOR
+
+ROOT = Path(__file__).parents[2]
+SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"  # the form of a token, and none
+GOVERNED = (
+    Workspace,
+    EndpointRow,
+    ToolRow,
+    CapabilityRow,
+    ScopeRow,
+    PolicyRow,
+    EntryRow,
+    Revision,
+    HarnessKey,
+    Membership,
+)
+CHANGED = {**DOCUMENT, "scopes": [{"name": "default"}]}
+
+
+def entries(workspace: Workspace) -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(workspace=workspace).order_by("seq"))
+
+
+def newest(workspace: Workspace) -> AuditEntry:
+    return entries(workspace)[-1]
+
+
+# --- complete by construction -----------------------------------------------------------------------------------------
+def _key(workspace: Workspace) -> HarnessKey:
+    return keys.create_key(workspace, "default", name="old", by=EDITOR)[0]
+
+
+def _proposed(workspace: Workspace) -> int:
+    return revisions.propose(workspace, CHANGED, by=EDITOR).number
+
+
+# Each write service: what makes it ready, and the call. Both get a workspace whose registry is published.
+WRITES = {
+    "routing.services.registry.create_workspace": (None, lambda w, _: registry.create_workspace("new", by=EDITOR)),
+    "routing.services.registry.replace_working_copy": (
+        None,
+        lambda w, _: registry.replace_working_copy(w, CHANGED, by=EDITOR),
+    ),
+    "routing.services.registry.edit_endpoint": (
+        None,
+        lambda w, _: registry.edit_endpoint(w, "notes", {"tags": ["paper"]}, by=EDITOR),
+    ),
+    "routing.services.registry.put": (
+        None,
+        lambda w, _: registry.put(w, CHANGED, message="", seen=None, by=EDITOR),
+    ),
+    "routing.services.registry.restore": (None, lambda w, _: registry.restore(w, 1, message="", by=EDITOR)),
+    "routing.services.registry.discard_draft": (
+        lambda w: registry.replace_working_copy(w, CHANGED, by=EDITOR),
+        lambda w, _: registry.discard_draft(w, by=EDITOR),
+    ),
+    "routing.services.revisions.propose": (None, lambda w, _: revisions.propose(w, CHANGED, by=EDITOR)),
+    "routing.services.revisions.publish": (
+        lambda w: registry.replace_working_copy(w, CHANGED, by=EDITOR),
+        lambda w, _: revisions.publish(w, message="", by=EDITOR),
+    ),
+    "routing.services.revisions.publish_revision": (
+        _proposed,
+        lambda w, number: revisions.publish_revision(w, number, message="", by=EDITOR),
+    ),
+    "routing.services.imports.import_registry": (
+        None,
+        lambda w, _: imports.import_registry(w, {"version": 1, "scopes": [{"name": "more"}]}, by=EDITOR),
+    ),
+    "routing.services.workspaces.configure": (
+        None,
+        lambda w, _: workspaces.configure(w, {"approvals_needed": 2}, by=EDITOR),
+    ),
+    "control.keys.create_key": (None, lambda w, _: keys.create_key(w, "default", by=EDITOR)),
+    "control.keys.revoke_key": (_key, lambda w, key: keys.revoke_key(key, by=EDITOR)),
+    "control.members.admit": (
+        lambda w: person("ada"),
+        lambda w, user: members.admit(user, w, "viewer", by=EDITOR),
+    ),
+    "control.members.admit_administrators": (
+        lambda w: _superuser(),
+        lambda w, _: members.admit_administrators(w, by=EDITOR),
+    ),
+}
+
+
+def _superuser():
+    user = person("root")
+    user.is_superuser = True
+    user.save()
+    return user
+
+
+def everything() -> list[list[tuple]]:
+    return [list(model.objects.order_by("pk").values_list()) for model in GOVERNED]
+
+
+def write_services() -> set[str]:
+    """Every public function of the services and of keys and members that is told who acts."""
+    names = [found.name for found in pkgutil.walk_packages(routing.services.__path__, "routing.services.")]
+    modules = [importlib.import_module(name) for name in names] + [keys, members]
+    return {
+        f"{module.__name__}.{name}"
+        for module in modules
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
+        and not name.startswith("_")
+        and (by := inspect.signature(function).parameters.get("by"))
+        and by.annotation == "Actor"
+    } - {"routing.services.audit.record", "routing.services.registry.others_in_draft"}
+
+
+def test_every_write_service_is_tried_here() -> None:
+    assert write_services() == set(WRITES)
+
+
+@pytest.mark.parametrize("service", WRITES)
+def test_what_a_service_writes_has_an_entry(published, service):
+    prepare, write = WRITES[service]
+    ready = prepare(published) if prepare else None
+    before, told = everything(), AuditEntry.objects.count()
+
+    write(published, ready)
+
+    assert everything() != before
+    assert AuditEntry.objects.count() > told
+    last = AuditEntry.objects.order_by("-pk_id").first()
+    assert (last.actor_kind, last.actor, last.result) == ("operator", "an-editor", "done")
+    assert last.action and last.target
+
+
+@pytest.mark.parametrize("service", WRITES)
+def test_what_cannot_be_told_is_not_written(published, service, monkeypatch):
+    prepare, write = WRITES[service]
+    ready = prepare(published) if prepare else None
+    before = everything()
+
+    def broken(*args, **kwargs):
+        raise RuntimeError("the log is full")
+
+    monkeypatch.setattr(audit, "record", broken)
+    with pytest.raises(RuntimeError):
+        write(published, ready)
+
+    assert everything() == before
+
+
+def test_nobody_else_writes_what_is_governed() -> None:
+    """Who writes these tables in another module than the services that were tried would escape the log."""
+    names = "|".join(model.__name__ for model in GOVERNED)
+    write = re.compile(
+        rf"\b(?:{names})\.objects\b[^#\n]*\.(?:create|update|delete|bulk_create|get_or_create|update_or_create|save)\("
+    )
+    writers = {
+        str(path.relative_to(ROOT))
+        for place in ("control", "routing")
+        for path in (ROOT / place).rglob("*.py")
+        if "migrations" not in path.parts and write.search(path.read_text(encoding="utf-8"))
+    }
+
+    assert writers - {
+        "routing/services/ledger/write.py",  # how long the chain is, and how much there is to learn from
+        "routing/services/calibration.py",
+    } <= {
+        "control/keys.py",
+        "control/members.py",
+        "routing/mapping.py",
+        "routing/services/registry.py",
+        "routing/services/revisions.py",
+        "routing/services/workspaces.py",
+    }
+
+
+def test_a_change_that_was_refused_leaves_neither_itself_nor_an_entry(published):
+    told = len(entries(published))
+
+    with pytest.raises(InvalidRegistry):
+        registry.edit_endpoint(published, "notes", {"kind": "no such kind"}, by=EDITOR)
+
+    assert len(entries(published)) == told
+
+
+# --- what an entry says -------------------------------------------------------------------------------------------------
+def test_an_entry_says_which_fields_changed_from_what_to_what(published):
+    registry.edit_endpoint(published, "notes", {"description": "Notes of the team"}, by=Actor(kind="key", name="ci"))
+
+    entry = newest(published)
+
+    assert (entry.actor_kind, entry.actor, entry.action, entry.target) == (
+        "key",
+        "ci",
+        "endpoint.changed",
+        "endpoint notes",
+    )
+    assert entry.changes == [
+        {
+            "path": "endpoints[notes].description",
+            "action": "changed",
+            "before": "Notebook",
+            "after": "Notes of the team",
+        }
+    ]
+    assert entry.before["digest"] == revisions.find(published, 2).digest != entry.after["digest"]
+
+
+def test_the_name_of_the_outer_action_is_kept(published):
+    registry.put(published, CHANGED, message="Fewer scopes", seen=None, by=EDITOR)
+    registry.discard_draft(published, by=EDITOR)
+
+    assert [(entry.action, entry.message) for entry in entries(published)[-3:]] == [
+        ("registry.put", "Fewer scopes"),
+        ("revision.proposed", "Fewer scopes"),
+        ("draft.discarded", ""),
+    ]
+
+
+def test_a_publication_names_both_revisions_and_what_they_differ_in(published):
+    registry.edit_endpoint(published, "notes", {"tags": ["paper"]}, by=EDITOR)
+    revisions.publish(published, message="Tag it", by=EDITOR)
+
+    entry = newest(published)
+
+    assert (entry.action, entry.target, entry.message) == ("revision.published", "revision 3", "Tag it")
+    assert (entry.before["live_revision"], entry.after["live_revision"]) == (2, 3)
+    assert [change["path"] for change in entry.changes] == ["endpoints[notes].tags"]
+
+
+def test_an_emergency_past_the_approvals_is_recorded_as_such(published):
+    workspaces.configure(published, {"approvals_needed": 1}, by=EDITOR)
+    number = _proposed(published)
+    revisions.publish_revision(published, number, message="", emergency=True, by=EDITOR)
+
+    assert newest(published).after["emergency"] is True
+
+
+def test_settings_say_what_they_were_and_are(published):
+    call_command("workspace", "acme", "--approvals", "2", "--allow-private", "10.0.0.0/8")
+
+    entry = newest(published)
+
+    assert (entry.action, entry.actor_kind) == ("workspace.configured", "system")
+    assert entry.before == {"approvals_needed": 0, "allow_private": []}
+    assert entry.after == {"approvals_needed": 2, "allow_private": ["10.0.0.0/8"]}
+
+
+def test_a_key_is_told_without_the_key_and_without_its_digest(published):
+    row, plain = keys.create_key(published, "default", name="ci", by=EDITOR)
+    keys.revoke_key(row, by=EDITOR)
+
+    told = str([audit.said(entry) for entry in entries(published)])
+
+    assert "key ci" in told and plain not in told and row.digest not in told and plain[4:20] not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (f"use {SECRET} from now on", f"use {audit.HIDDEN} from now on"),
+        ("see https://ada:pw@example.com/x now", f"see {audit.HIDDEN} now"),
+        ("as in 3f2c9a1d4b5e6f708192a3b4c5d6e7f8091a2b3c", "as in 3f2c9a1d4b5e6f708192a3b4c5d6e7f8091a2b3c"),
+        ("see https://example.com/docs", "see https://example.com/docs"),
+        (
+            "Ties should not read as confident.\n\nTwo of them did.",
+            "Ties should not read as confident.\n\nTwo of them did.",
+        ),
+        ("a\0b\ud800", "a\ufffdb?"),
+    ],
+)
+def test_a_message_keeps_its_words_and_hides_what_looks_like_a_secret(published, text, kept):
+    assert audit.record(published.pk, "test.done", by=EDITOR, message=text).message == kept
+
+
+def test_a_large_change_is_told_by_digest_and_very_many_by_their_number(published):
+    many = [{"name": f"e{n}", "kind": "declared", "description": "x" * 5000} for n in range(300)]
+    registry.replace_working_copy(published, {**DOCUMENT, "endpoints": [*DOCUMENT["endpoints"], *many]}, by=EDITOR)
+
+    changes = newest(published).changes
+
+    assert len(changes) == audit.MOST_CHANGES + 1
+    assert changes[0]["after"]["digest"].startswith("sha256:")
+    assert changes[-1] == {"path": "", "action": "left_out", "number": 100}
+
+
+def test_an_entry_names_the_request_it_was_made_in(published):
+    with audit.origin("req-1", "10.0.0.7"):
+        inside = audit.record(published.pk, "test.done", by=EDITOR)
+    outside = audit.record(published.pk, "test.done", by=EDITOR)
+
+    assert (inside.request_id, inside.address) == ("req-1", "10.0.0.7")
+    assert (outside.request_id, outside.address) == ("", "")
+
+
+# --- the chain ------------------------------------------------------------------------------------------------------------
+def test_numbers_have_no_gap_and_every_entry_follows_the_one_before(published):
+    rows = entries(published)
+
+    assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
+    assert [row.prev_hash for row in rows] == [GENESIS, *(row.hash for row in rows[:-1])]
+    assert audit.verify(published).ok
+    assert audit.verify(published).checked == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("actor", "somebody"),
+        ("actor_kind", "key"),
+        ("action", "draft.discarded"),
+        ("target", "endpoint x"),
+        ("result", "refused"),
+        ("before", {"digest": "sha256:0"}),
+        ("after", None),
+        ("changes", []),
+        ("message", "never said"),
+        ("request_id", "other"),
+        ("address", "10.0.0.9"),
+    ],
+)
+def test_a_changed_entry_is_found_by_its_own_number(published, column, value):
+    told = Change(path="x", action="changed", before=1, after=2)
+    facts = {"before": {"x": 1}, "after": {"x": 2}, "changes": [told], "message": "because"}
+    with audit.origin("a-request", "10.0.0.1"):
+        entry = audit.record(published.pk, "a.b", "c", by=EDITOR, **facts)
+        audit.record(published.pk, "a.b", by=EDITOR)
+    AuditEntry.objects.filter(pk=entry.pk).update(**{column: value})
+
+    found = audit.verify(published)
+
+    assert (found.ok, found.first_bad, found.reason) == (False, entry.seq, "hash")
+
+
+@pytest.mark.parametrize("place", [1, 3, -1])
+def test_a_removed_entry_is_found_by_the_missing_number(published, place):
+    seqs = [entry.seq for entry in entries(published)]
+    removed = seqs[-1] if place == -1 else place
+    AuditEntry.objects.filter(workspace=published, seq=removed).delete()
+
+    found = audit.verify(published)
+
+    assert (found.first_bad, found.reason) == (removed, "gap")
+
+
+def test_a_head_that_was_removed_or_set_back_is_found_and_appending_goes_on(published):
+    last = newest(published).seq
+    AuditHead.objects.filter(workspace=published).update(seq=1)
+    assert audit.verify(published).reason == "gap"
+    AuditHead.objects.filter(workspace=published).delete()
+    assert audit.verify(published).first_bad == last + 1
+
+    assert audit.record(published.pk, "test.done", by=EDITOR).seq == last + 1
+
+
+def test_workspaces_have_chains_of_their_own(published):
+    other = registry.create_workspace("other", by=EDITOR)
+
+    assert entries(other)[0].seq == 1
+    AuditEntry.objects.filter(workspace=other).update(actor="x")
+    assert audit.verify(published).ok
+    assert not audit.verify(other).ok
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writers_at_the_same_moment_neither_block_each_other_nor_break_the_chain():
+    """Each takes the locks that real writers take: the registry's, a key's, and the log's alone."""
+    workspace = registry.create_workspace("acme", by=EDITOR)
+    registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
+    writes = [
+        lambda n: registry.edit_endpoint(workspace, "notes", {"description": f"Notes {n}"}, by=EDITOR),
+        lambda n: keys.create_key(workspace, "default", name=f"key-{n}", by=EDITOR),
+        lambda n: audit.record(workspace.pk, "access.denied", by=EDITOR),
+        lambda n: revisions.publish(workspace, message=f"Number {n}", by=EDITOR),
+    ]
+    told, failed = len(entries(workspace)), []
+
+    def work(write):
+        try:
+            for number in range(6):
+                write(number)
+        except Exception as error:
+            failed.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(write,)) for write in writes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+
+    assert failed == []
+    assert audit.verify(workspace).ok
+    assert len(entries(workspace)) >= told + 18
