@@ -62,7 +62,7 @@ def import_registry(
 def _propose(workspace: Workspace, document: Mapping[str, Any], *, message: str, by: Actor) -> Detail:
     others = registry.others_in_draft(workspace, by)
     newest = workspace.revisions.order_by("-number").values_list("number", flat=True).first() or 0
-    registry.replace_working_copy(workspace, document, by=by)
+    registry.replace_working_copy(workspace, document, message=message, by=by)
     revision = revisions.propose(workspace, document, message=message, by=by, others=others)
     state = str(revision.state) if revision.number > newest else UNCHANGED
     return {"revision": revision.number, "state": state, "digest": revision.digest}

@@ -16,9 +16,9 @@ from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.manifests import thaw
-from routing.models import Actor, CapabilityRow, EndpointRow, EntryRow, PolicyRow, Revision, ScopeRow, Workspace
+from routing.models import Actor, EndpointRow, Revision, Workspace
 from routing.sealing import keyed_digest
-from routing.services import revisions
+from routing.services import edits, reviews, revisions
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
@@ -52,26 +52,34 @@ def checked(document: Mapping[str, Any]) -> tuple[Document, list[Mapping[str, An
 
 
 @transaction.atomic
-def replace_working_copy(workspace: Workspace, document: Mapping[str, Any], *, by: Actor) -> list[Mapping[str, Any]]:
+def replace_working_copy(
+    workspace: Workspace, document: Mapping[str, Any], *, message: str = "", by: Actor
+) -> list[Mapping[str, Any]]:
     """Make the working copy say exactly this document; returns warnings, raises InvalidRegistry and saves nothing."""
     canonical, warnings = checked(document)
     lock(workspace)
-    before = digest_of(working_document(workspace))
-    for model in (EndpointRow, CapabilityRow, ScopeRow, PolicyRow, EntryRow):
-        model.objects.filter(workspace=workspace).delete()
-    mapping.fill(workspace, canonical)
-    _note_author(workspace, before, by)
+    before = working_document(workspace)
+    mapping.replace(workspace, canonical)
+    _note_edit(workspace, before, message=message, by=by)
     logger.info("working copy of %s replaced by %s", workspace.name, by)
     return warnings
 
 
-def _note_author(workspace: Workspace, before: str, by: Actor) -> None:
-    """Keep who changed the working copy last: nobody when it says what is live, the same as before when nothing changed."""
-    after = digest_of(working_document(workspace))
-    if after == digest_of(revisions.live_document(workspace)):
+def _note_edit(workspace: Workspace, before: Document, *, message: str = "", by: Actor) -> None:
+    """Keep who changed the working copy: nobody when it says what is live, the same as before when nothing changed.
+
+    A change takes the approvals of an open proposal that says something else.
+    """
+    after = working_document(workspace)
+    changes = diff(before, after)
+    if changes:
+        reviews.void(workspace, digest_of(after))
+    if digest_of(after) == digest_of(revisions.live_document(workspace)):
         _set_author(workspace, "")
-    elif after != before:
+        edits.drop(workspace)
+    elif changes:
         _set_author(workspace, str(by))
+        edits.note(workspace, changes, message=message, by=by)
 
 
 def _set_author(workspace: Workspace, name: str) -> None:
@@ -117,9 +125,9 @@ def edit_endpoint(
         )
     after = {key: value for key, value in {**before, **changes}.items() if value is not None}
     body = _checked_endpoint(workspace, name, after)
-    present = digest_of(working_document(workspace))
+    present = working_document(workspace)
     mapping.update_endpoint(row, body)
-    _note_author(workspace, present, by)
+    _note_edit(workspace, present, by=by)
     logger.info("endpoint %s of %s edited by %s: %s", name, workspace.name, by, ", ".join(sorted(changes)))
     fresh: EndpointRow = EndpointRow.objects.prefetch_related("tools").get(pk=row.pk)
     return fresh
@@ -167,6 +175,14 @@ def put(workspace: Workspace, document: Mapping[str, Any], *, message: str, seen
 
 
 @transaction.atomic
+def propose_draft(workspace: Workspace, *, message: str, by: Actor) -> Revision:
+    """Freeze the draft as it is as a proposed revision, for review; the same draft again is the same proposal."""
+    lock(workspace)
+    others = others_in_draft(workspace, by)
+    return revisions.propose(workspace, working_document(workspace), message=message, by=by, others=others)
+
+
+@transaction.atomic
 def restore(workspace: Workspace, number: int, *, message: str, by: Actor) -> Proposed:
     """Propose the document of an earlier revision anew, answered as `put`. One's own draft or proposal gives way to it.
 
@@ -185,7 +201,7 @@ def restore(workspace: Workspace, number: int, *, message: str, by: Actor) -> Pr
 
 
 def _take(workspace: Workspace, document: Mapping[str, Any], *, message: str, by: Actor) -> Proposed:
-    warnings = replace_working_copy(workspace, document, by=by)
+    warnings = replace_working_copy(workspace, document, message=message, by=by)
     newest = workspace.revisions.order_by("-number").values_list("number", flat=True).first() or 0
     revision = revisions.propose(workspace, document, message=message, by=by)
     return revision, revision.number > newest, warnings
