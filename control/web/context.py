@@ -64,6 +64,10 @@ _CAN = {
     "edit": "endpoint.edit",
     "discard": "draft.discard",
     "publish": "revision.publish",
+    "propose": "draft.propose",
+    "review": "revision.review",
+    "restore": "revision.restore",
+    "emergency": "revision.emergency",
 }
 
 

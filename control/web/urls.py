@@ -16,10 +16,15 @@ rooms = [
     path("endpoints/<str:name>", endpoints.page, name="endpoint"),
     path("endpoints/<str:name>/edit/<str:part>", endpoint_edits.edit, name="endpoint-edit"),
     path("publish", publish.page, name="publish"),
+    path("publish/propose", publish.propose, name="propose"),
     path("publish/discard", publish.discard, name="discard"),
     path("revisions", revisions.listing, name="revisions"),
+    path("revisions/compare", revisions.compare, name="compare"),
     path("revisions/<int:number>", revisions.page, name="revision"),
     path("revisions/<int:number>/export.yaml", revisions.export, name="revision-export"),
+    path("revisions/<int:number>/review", revisions.review, name="review"),
+    path("revisions/<int:number>/comment", revisions.comment, name="comment"),
+    path("revisions/<int:number>/restore", revisions.restore, name="restore"),
 ]
 
 urlpatterns = [
