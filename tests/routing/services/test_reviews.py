@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import copy
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 
 from routing.choices import RevisionState
 from routing.errors import InvalidRequest, NeedsApproval, NotAllowed, Superseded
@@ -234,3 +236,17 @@ def test_paths_are_bounded(published):
 
     (edit,) = edits_of(published)
     assert edit.paths == ["endpoints[notes]"]
+
+
+def test_a_draft_and_a_proposal_from_before_keep_their_authors(published):
+    registry.edit_endpoint(published, "notes", {"tags": ["x"]}, by=ADA)
+    registry.propose_draft(published, message="", by=ADA)
+    Revision.objects.filter(workspace=published).update(authors=[], created_by="ada and ben")
+    Edit.objects.all().delete()
+
+    import_module("routing.migrations.0006_reviews").keep_authors(apps, None)
+
+    assert revisions.find(published, 3).authors == ["ada", "ben"]
+    with pytest.raises(NotAllowed):
+        reviews.approve(published, 3, by=BEN)
+    assert registry.propose_draft(published, message="", by=CAM).authors == ["ada", "ben"]
