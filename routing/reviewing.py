@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from routing.choices import RevisionState, Verdict
 from routing.engine.diff import Change
@@ -59,14 +60,33 @@ def edits_of(workspace: Workspace, revision: Revision | None = None) -> list[Edi
 
 def authors_of(changes: Iterable[Change], edits: Sequence[Edit]) -> list[str]:
     """The persons whose edits reach one of these changes; all of them when a change has no edit that would explain it."""
-    explained = [touching(change.path, edits) for change in changes]
-    found = [edit for group in explained for edit in group] if all(explained) else edits
+    explained = touching((change.path for change in changes), edits)
+    found = [edit for group in explained.values() for edit in group] if all(explained.values()) else edits
     return list(dict.fromkeys(edit.person for edit in found))
 
 
-def touching(path: str, edits: Iterable[Edit]) -> list[Edit]:
-    """The edits that changed this path, something in it, or something that it lies in."""
-    return [edit for edit in edits if any(_overlap(path, other) for other in edit.paths)]
+def touching(paths: Iterable[str], edits: Iterable[Edit]) -> dict[str, list[Edit]]:
+    """For each path the edits that changed it, something in it, or something that it lies in; oldest first."""
+    edited: dict[str, dict[str, list[tuple[str, Edit]]]] = {}  # section, entry: only few can overlap with a path
+    for edit in edits:
+        for path in edit.paths:
+            entry = entry_of(path)
+            edited.setdefault(_section(entry), {}).setdefault(entry, []).append((path, edit))
+    return {path: _touching(path, edited) for path in paths}
+
+
+def _touching(path: str, edited: Mapping[str, Mapping[str, list[tuple[str, Edit]]]]) -> list[Edit]:
+    entry = entry_of(path)
+    section = _section(entry)
+    known = edited.get(section, {})
+    groups = known.values() if entry == section else [known.get(entry, []), known.get(section, [])]
+    near = [*chain.from_iterable(groups), *edited.get("", {}).get("", [])]
+    found = {edit.pk: edit for other, edit in near if _overlap(path, other)}
+    return [found[key] for key in sorted(found)]
+
+
+def _section(entry: str) -> str:
+    return entry.partition("[")[0]
 
 
 def _overlap(one: str, other: str) -> bool:

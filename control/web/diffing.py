@@ -71,7 +71,9 @@ class Block:
 
 def blocks(changes: Iterable[Change], edits: Sequence[Edit] = ()) -> list[Block]:
     """The changes in words, each with the edits that made it where these are known."""
-    return [replace(_block(change), edits=tuple(touching(change.path, edits))) for change in changes]
+    found = [_block(change) for change in changes]
+    made = touching((block.path for block in found), edits)
+    return [replace(block, edits=tuple(made[block.path])) for block in found]
 
 
 def tally(changes: Sequence[Change]) -> str:

@@ -46,5 +46,5 @@ def settle(revision: Revision, document: Mapping[str, Any], draft: Mapping[str, 
     """Give a published revision the edits that it is made of; those that still differ in the draft stay the draft's."""
     remaining = [change.path for change in diff(document, draft)]
     edits = edits_of(revision.workspace)
-    left = {edit.pk for path in remaining for edit in touching(path, edits)}
+    left = {edit.pk for group in touching(remaining, edits).values() for edit in group}
     Edit.objects.filter(pk__in=[edit.pk for edit in edits if edit.pk not in left]).update(revision=revision)

@@ -196,8 +196,7 @@ def test_who_changed_what_and_why_stays_with_the_revision(published):
     revisions.publish(published, message="Go", by=CAM)
 
     edits = edits_of(published, Workspace.objects.get(pk=published.pk).live_revision)
-    (why,) = touching("endpoints[notes].description", edits)
-    (tags,) = touching("endpoints[hitspec].tags", edits)
+    ((why,), (tags,)) = touching(["endpoints[notes].description", "endpoints[hitspec].tags"], edits).values()
     assert (why.by, why.message, tags.by) == ("ada", "Describe notes", "ben")
     assert edits_of(published) == []
 
@@ -250,3 +249,24 @@ def test_a_draft_and_a_proposal_from_before_keep_their_authors(published):
     with pytest.raises(NotAllowed):
         reviews.approve(published, 3, by=BEN)
     assert registry.propose_draft(published, message="", by=CAM).authors == ["ada", "ben"]
+
+
+@pytest.mark.parametrize(
+    ("path", "edited", "reached"),
+    [
+        ("endpoints[a].tags", "endpoints[a].tags", True),
+        ("endpoints[a].tags", "endpoints[a]", True),
+        ("endpoints[a]", "endpoints[a].tools[x].risk", True),
+        ("endpoints[a].tags", "endpoints", True),
+        ("endpoints", "endpoints[a].tags", True),
+        ("groups.web", "groups", True),
+        ("anything[at].all", "", True),
+        ("endpoints[a].tags", "endpoints[ab].tags", False),
+        ("endpoints[a.b].tags", "endpoints[a].tags", False),
+        ("endpoints[a].tags", "endpoints[a].tag", False),
+        ("endpoints[a].tags", "endpoints.order", False),
+        ("capabilities[a]", "endpoints[a]", False),
+    ],
+)
+def test_an_edit_reaches_what_lies_in_it_and_what_it_lies_in(path, edited, reached):
+    assert bool(touching([path], [Edit(paths=[edited])])[path]) is reached
