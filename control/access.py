@@ -22,17 +22,16 @@ from routing.services import audit
 
 _LOOK = {"overview.view", "decision.view", "registry.view", "revision.view", "live.view"}
 _AUDIT = {"overview.view", "decision.view", "revision.view", "live.view", "ledger.verify", "audit.view"}
-_EDIT = {"endpoint.edit", "draft.discard"}
+_EDIT = {"endpoint.edit", "draft.discard", "draft.propose", "revision.restore"}
+_REVIEW = {"draft.propose", "revision.review", "revision.publish"}
 
 # One table: what each role may do.
 ROLES: dict[str, frozenset[str]] = {
     Role.VIEWER: frozenset(_LOOK),
     Role.AUDITOR: frozenset(_AUDIT),
     Role.EDITOR: frozenset(_LOOK | _EDIT),
-    Role.REVIEWER: frozenset(_LOOK | {"revision.review", "revision.publish"}),
-    Role.ADMINISTRATOR: frozenset(
-        _LOOK | _AUDIT | _EDIT | {"revision.review", "revision.publish", "workspace.configure"}
-    ),
+    Role.REVIEWER: frozenset(_LOOK | _REVIEW),
+    Role.ADMINISTRATOR: frozenset(_LOOK | _AUDIT | _EDIT | _REVIEW | {"revision.emergency", "workspace.configure"}),
 }
 ACTIONS = frozenset().union(*ROLES.values())
 
@@ -56,6 +55,14 @@ ADMINISTRATIVE = frozenset({"registry.write", "registry.publish", "registry.revi
 
 def allows(role: str | None, action: str) -> bool:
     return role is not None and action in ROLES.get(role, frozenset())
+
+
+def role_of_maker(workspace_id: Any, made_by: str) -> str | None:
+    """The role in which a key acts: that of the person who made it, today; the installation's own keys are administrators'."""
+    if made_by.startswith("system "):  # no user name holds a space
+        return str(Role.ADMINISTRATOR)
+    memberships = Membership.objects.filter(workspace_id=workspace_id, user__username=made_by, user__is_active=True)
+    return memberships.values_list("role", flat=True).first()
 
 
 def may(action: str) -> Callable[..., Any]:

@@ -36,10 +36,11 @@ class Harness:
     rights: frozenset[str]
     expires_at: datetime | None = None
     ends_with: str = ""
+    made_by: str = ""  # the person (or installation) that the key acts as
 
     @property
     def actor(self) -> Actor:
-        return Actor(kind="key", name=self.name)
+        return Actor(kind="key", name=self.name, acts_as=self.made_by)
 
 
 @transaction.atomic
@@ -146,6 +147,7 @@ def _harness(row: HarnessKey) -> Harness:
         rights=frozenset(row.rights),
         expires_at=row.expires_at,
         ends_with=row.ends_with,
+        made_by=row.created_by,
     )
 
 

@@ -13,6 +13,14 @@ class RevisionState(models.TextChoices):
     SUPERSEDED = "superseded"
 
 
+class Verdict(models.TextChoices):
+    """What somebody says about a proposal."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    COMMENTED = "commented"
+
+
 class DecisionType(models.TextChoices):
     RESOLVE = "resolve"
     ROUTE = "route"

@@ -10,7 +10,8 @@ from routing.engine.diff import diff
 from routing.errors import InvalidRequest, NotFound
 from routing.events import timestamp
 from routing.manifests import EMPTY, thaw
-from routing.models import Revision, Workspace
+from routing.models import Review, Revision, Workspace
+from routing.reviewing import standing
 
 Record = dict[str, Any]
 
@@ -28,7 +29,7 @@ def registry(workspace_id: Any, which: str) -> Record:
 
 
 def revisions(workspace_id: Any, after: str | None, limit: int) -> tuple[list[Record], str | None]:
-    rows = Revision.objects.filter(workspace_id=workspace_id).select_related("workspace")
+    rows = Revision.objects.filter(workspace_id=workspace_id).select_related("workspace").prefetch_related("reviews")
     if after is not None:
         rows = rows.filter(number__lt=_whole(after, "after"))
     found = list(rows.order_by("-number")[: limit + 1])
@@ -46,7 +47,13 @@ def revision(workspace_id: Any, number: int) -> Record:
     return revision_record(row) | {"document": document, "changes": changes}
 
 
+def revision_summary(workspace_id: Any, number: int) -> Record:
+    """One revision as lists show it: where it stands, without its document."""
+    return revision_record(_find(workspace_id, str(number)))
+
+
 def revision_record(row: Revision) -> Record:
+    found = standing(row, row.workspace)
     return {
         "revision": row.number,
         "state": row.state,
@@ -57,8 +64,18 @@ def revision_record(row: Revision) -> Record:
         "created_by": row.created_by,
         "published_at": timestamp(row.published_at) if row.published_at else None,
         "published_by": row.published_by or None,
-        "approvals": {"given": 0, "needed": row.workspace.approvals_needed},
+        "approvals": {
+            "given": len(found.given),
+            "needed": found.needed,
+            "by": [_review_record(review) for review in found.given],
+        },
+        "rejected": _review_record(found.rejection) if found.rejection else None,
+        "emergency": row.emergency,
     }
+
+
+def _review_record(review: Review) -> Record:
+    return {"by": review.by, "at": timestamp(review.created_at), "comment": review.comment}
 
 
 def _find(workspace_id: Any, which: str) -> Revision:

@@ -46,6 +46,12 @@ class NeedsApproval(RoutingError):
     code = "needs_approval"
 
 
+class NotAllowed(RoutingError):
+    """The right is there, but not for this one: nobody approves what is their own work."""
+
+    code = "forbidden"
+
+
 class ExpectationsFailed(RoutingError):
     code = "expectations_failed"
 

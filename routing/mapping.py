@@ -69,6 +69,13 @@ def endpoint_document(row: EndpointRow) -> Document:
     return body | ({"tools": tools} if tools else {})
 
 
+def replace(workspace: Workspace, document: Mapping[str, Any]) -> None:
+    """Make the tables of a workspace say exactly this (valid) document."""
+    for model in (EndpointRow, CapabilityRow, ScopeRow, PolicyRow, EntryRow):
+        model.objects.filter(workspace=workspace).delete()
+    fill(workspace, document)
+
+
 def fill(workspace: Workspace, document: Mapping[str, Any]) -> None:
     """Write a whole (valid) document into the empty tables of a workspace."""
     workspace.gateway = document.get("gateway", {})

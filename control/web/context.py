@@ -65,6 +65,10 @@ _CAN = {
     "discard": "draft.discard",
     "publish": "revision.publish",
     "see_audit": "audit.view",
+    "propose": "draft.propose",
+    "review": "revision.review",
+    "restore": "revision.restore",
+    "emergency": "revision.emergency",
 }
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
 
 from routing.engine.diff import Change
+from routing.models import Edit
+from routing.reviewing import touching
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _HEAD = re.compile(r"^(?P<section>\w+)(?:\[(?P<name>[^\]]*)\])?(?:\.(?P<rest>.*))?$", re.S)
@@ -55,10 +57,23 @@ class Block:
     summary: str
     lines: tuple[Line, ...]
     path: str
+    edits: tuple[Edit, ...] = ()  # who made it, oldest first
+
+    @property
+    def people(self) -> str:
+        return ", ".join(dict.fromkeys(edit.by for edit in self.edits))
+
+    @property
+    def reasons(self) -> list[Edit]:
+        """Edits that say why, each message once."""
+        return list({edit.message: edit for edit in self.edits if edit.message}.values())
 
 
-def blocks(changes: Iterable[Change]) -> list[Block]:
-    return [_block(change) for change in changes]
+def blocks(changes: Iterable[Change], edits: Sequence[Edit] = ()) -> list[Block]:
+    """The changes in words, each with the edits that made it where these are known."""
+    found = [_block(change) for change in changes]
+    made = touching((block.path for block in found), edits)
+    return [replace(block, edits=tuple(made[block.path])) for block in found]
 
 
 def tally(changes: Sequence[Change]) -> str:

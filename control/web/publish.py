@@ -1,23 +1,28 @@
-"""Review what the draft changes, publish it with a message, or drop it."""
+"""Review what the draft changes, propose it, publish it with a message, or drop it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from control.access import allows, may
-from control.web import diffing
+from control.web import diffing, reviewing
 from control.web.forms.publish import PublishForm
+from routing.choices import RevisionState
 from routing.engine.canonical import document_digest
 from routing.engine.diff import diff
 from routing.errors import InvalidRegistry, RoutingError
 from routing.models import Revision, Workspace
+from routing.reviewing import edits_of, proposal_of, standing
 from routing.services import registry, revisions
+
+CHANGED = "The draft changed after you opened this page. Look at the changes again, then go on."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -26,18 +31,29 @@ def page(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     if request.method == "POST":
         answer: HttpResponse = _publish(request, workspace.name)
         return answer
-    return render(request, "publish/index.html", _told(request, workspace, PublishForm()))
+    return _show(request, workspace)
 
 
-def _told(request: HttpRequest, workspace: Workspace, form: PublishForm) -> dict[str, Any]:
+def _show(
+    request: HttpRequest, workspace: Workspace, form: PublishForm | None = None, status: int = 200
+) -> HttpResponse:
+    return render(request, "publish/index.html", _told(request, workspace, form), status=status)
+
+
+def _told(request: Any, workspace: Workspace, form: PublishForm | None) -> dict[str, Any]:
     live, draft = revisions.live_document(workspace), registry.working_document(workspace)
     changes = diff(live, draft)
     problems, warnings = _checked(draft)
     seen = document_digest(draft) if not problems else ""
+    proposal = proposal_of(workspace)
+    is_proposed = proposal is not None and bool(changes) and proposal.digest == seen
+    edits = edits_of(workspace)
+    blocked = _blocked(request, workspace, bool(changes), bool(problems), proposal, is_proposed)
     return {
-        "form": form,
-        "blocks": diffing.blocks(changes),
+        "form": form or PublishForm(initial={"message": proposal.message if proposal and is_proposed else ""}),
+        "blocks": diffing.blocks(changes, edits),
         "tally": diffing.tally(changes),
+        "people": list(dict.fromkeys(edit.by for edit in edits)) if changes else [],
         "problems": problems,
         "warnings": warnings,
         "seen": seen,
@@ -45,7 +61,13 @@ def _told(request: HttpRequest, workspace: Workspace, form: PublishForm) -> dict
         "tools_in_draft": sum(len(endpoint.get("tools", ())) for endpoint in draft.get("endpoints", ())),
         "next_number": revisions.next_number(workspace, seen),
         "asks_discard": request.GET.get("discard") == "ask",
-        "blocked": _blocked(request, workspace, bool(changes), bool(problems)),
+        "blocked": blocked,
+        "proposal": proposal,
+        "is_proposed": is_proposed,
+        "may_propose": bool(changes) and not problems and not is_proposed and allows(request.role, "draft.propose"),
+        "may_rush": _only_approvals_miss(request, workspace, bool(changes), bool(problems), blocked),
+        "rejected": _rejected(workspace, seen) if changes and not is_proposed else None,
+        **reviewing.told(request, workspace, proposal if is_proposed else None),
     }
 
 
@@ -56,39 +78,100 @@ def _checked(draft: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         return error.details, []
 
 
-def _blocked(request: Any, workspace: Workspace, changed: bool, broken: bool) -> str:
-    """Why publishing is not possible now, or nothing."""
+def _blocked(
+    request: Any, workspace: Workspace, changed: bool, broken: bool, proposal: Revision | None, is_proposed: bool
+) -> list[str]:
+    """Everything that still keeps this person from publishing, each in a sentence."""
+    found = []
     if not allows(request.role, "revision.publish"):
-        return f"Your role here, {request.role}, does not publish."
+        found.append(f"Your role here, {request.role}, does not publish; a reviewer or an administrator does.")
     if not changed:
-        return "The draft is equal to the live revision."
-    return "The draft breaks rules of the registry; mend them first." if broken else ""
+        return [*found, "The draft is equal to the live revision."]
+    if broken:
+        found.append("The draft breaks rules of the registry; mend them first.")
+    if workspace.approvals_needed:
+        found += _unapproved(workspace, proposal, is_proposed)
+    return found
+
+
+def _unapproved(workspace: Workspace, proposal: Revision | None, is_proposed: bool) -> list[str]:
+    if proposal is None:
+        return ["This draft has not been proposed for review yet."]
+    if not is_proposed:
+        return [
+            f"The draft says something else than the open proposal, revision {proposal.number}; propose it again for review."
+        ]
+    found = standing(proposal, workspace)
+    return [reviewing.missing_words(found)] if found.missing else []
+
+
+def _only_approvals_miss(request: Any, workspace: Workspace, changed: bool, broken: bool, blocked: list[str]) -> bool:
+    rushes = allows(request.role, "revision.emergency") and workspace.approvals_needed > 0
+    return rushes and changed and not broken and bool(blocked)
+
+
+def _rejected(workspace: Workspace, digest: str) -> dict[str, Any] | None:
+    """The rejection that this very draft has had last."""
+    last = workspace.revisions.filter(digest=digest, state=RevisionState.REJECTED).first()
+    return {"revision": last, "review": standing(last, workspace).rejection} if last else None
 
 
 @may("revision.publish")
 def _publish(request: Any, workspace: Workspace) -> HttpResponse:
     form = PublishForm(request.POST)
     if not form.is_valid():
-        return render(request, "publish/index.html", _told(request, workspace, form), status=422)
+        return _show(request, workspace, form, 422)
+    if form.cleaned_data["emergency"] and not allows(request.role, "revision.emergency"):
+        raise PermissionDenied(f"Your role here, {request.role}, does not include publishing as an emergency.")
     try:
         revision = _publish_seen(workspace, form.cleaned_data, request.actor)
     except RoutingError as error:
-        form.add_error(None, error.message)
-        return render(request, "publish/index.html", _told(request, workspace, form), status=409)
+        return _refused(request, workspace, form, error.message)
     if revision is None:
-        form.add_error(None, "The draft changed after you opened this page. Look at the changes again, then publish.")
-        return render(request, "publish/index.html", _told(request, workspace, form), status=409)
+        return _refused(request, workspace, form, CHANGED)
     messages.success(request, f"Revision {revision.number} is live")
     return redirect("revision", workspace.name, revision.number)
 
 
+def _refused(request: Any, workspace: Workspace, form: PublishForm, why: str) -> HttpResponse:
+    form.add_error(None, why)
+    return _show(request, workspace, form, 409)
+
+
 @transaction.atomic
-def _publish_seen(workspace: Workspace, wanted: dict[str, str], by: Any) -> Revision | None:
+def _publish_seen(workspace: Workspace, wanted: dict[str, Any], by: Any) -> Revision | None:
     """Publish exactly what the person looked at, or nothing."""
     registry.lock(workspace)
     if wanted["seen"] and wanted["seen"] != registry.draft_digest(workspace):
         return None
-    return revisions.publish(workspace, message=wanted["message"], by=by)
+    return revisions.publish(workspace, message=wanted["message"], emergency=wanted["emergency"], by=by)
+
+
+@require_POST
+@may("draft.propose")
+def propose(request: Any, workspace: Workspace) -> HttpResponse:
+    """Freeze the draft that the person looked at as a proposal, for others to review."""
+    form = PublishForm(request.POST)
+    if not form.is_valid():
+        return _show(request, workspace, form, 422)
+    try:
+        revision = _propose_seen(workspace, form.cleaned_data, request.actor)
+    except RoutingError as error:
+        return _refused(request, workspace, form, error.message)
+    if revision is None:
+        return _refused(request, workspace, form, CHANGED)
+    if revision.state == RevisionState.LIVE:
+        return _refused(request, workspace, form, "The draft is equal to the live revision.")
+    messages.success(request, f"Proposed as revision {revision.number}; it waits for review")
+    return redirect("publish", workspace.name)
+
+
+@transaction.atomic
+def _propose_seen(workspace: Workspace, wanted: dict[str, Any], by: Any) -> Revision | None:
+    registry.lock(workspace)
+    if wanted["seen"] and wanted["seen"] != registry.draft_digest(workspace):
+        return None
+    return registry.propose_draft(workspace, message=wanted["message"], by=by)
 
 
 @require_POST

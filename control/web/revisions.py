@@ -1,22 +1,29 @@
-"""Revisions: the list, and the page of one with its changes and its document to take away."""
+"""Revisions: the list, the page of one with its changes, its review and its document, and any two compared."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from control.access import may
-from control.web import diffing
+from control.access import allows, may
+from control.web import diffing, reviewing
+from control.web.forms.publish import CommentForm, RestoreForm, ReviewForm
 from routing import listings
+from routing.choices import RevisionState
 from routing.engine.diff import diff
-from routing.errors import NotFound
+from routing.errors import NotFound, RoutingError
 from routing.formats.native import write_yaml
 from routing.manifests import EMPTY, thaw
 from routing.models import Revision, Workspace
+from routing.reviewing import edits_of
+from routing.services import registry, reviews
 from routing.services import revisions as service
 
 
@@ -41,10 +48,21 @@ def _number(given: str | None) -> int | None:
 @require_safe
 @may("revision.view")
 def page(request: HttpRequest, workspace: Workspace, number: int) -> HttpResponse:
-    revision = _find(workspace, number)
+    return _show(request, workspace, _find(workspace, number))
+
+
+def _show(request: Any, workspace: Workspace, revision: Revision, status: int = 200, **more: Any) -> HttpResponse:
     changes = diff(_base(workspace, revision), thaw(revision))
-    context: dict[str, Any] = {"revision": revision, "blocks": diffing.blocks(changes), "tally": diffing.tally(changes)}
-    return render(request, "revisions/detail.html", context)
+    context: dict[str, Any] = {
+        "revision": revision,
+        "blocks": diffing.blocks(changes, edits_of(workspace, revision)),
+        "tally": diffing.tally(changes),
+        "restore_form": RestoreForm(),
+        "asks_restore": request.GET.get("restore") == "ask",
+        **reviewing.told(request, workspace, revision, more.pop("review_form", None)),
+        **more,
+    }
+    return render(request, "revisions/detail.html", context, status=status)
 
 
 def _find(workspace: Workspace, number: int) -> Revision:
@@ -70,3 +88,121 @@ def export(request: HttpRequest, workspace: Workspace, number: int) -> HttpRespo
     response = HttpResponse(write_yaml(thaw(revision)), content_type="application/yaml; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{workspace.name}-revision-{number}.yaml"'
     return response
+
+
+# --- reviews ----------------------------------------------------------------------------------------------------------
+@require_POST
+@may("revision.review")
+def review(request: Any, workspace: Workspace, number: int) -> HttpResponse:
+    """Approve or reject a proposal. What was written stays in its field when that is refused."""
+    revision, form = _find(workspace, number), ReviewForm(request.POST)
+    if not form.is_valid():
+        return _show(request, workspace, revision, 422, review_form=form)
+    try:
+        _review(workspace, number, form.cleaned_data, request.actor)
+    except RoutingError as error:
+        form.add_error(None, error.message)
+        return _show(request, workspace, _find(workspace, number), 409, review_form=form)
+    done = {"approve": "approved", "reject": "rejected; its changes stay in the draft"}[form.cleaned_data["verdict"]]
+    messages.success(request, f"Revision {number} {done}")
+    return _back(request, workspace, number)
+
+
+def _review(workspace: Workspace, number: int, given: dict[str, str], by: Any) -> None:
+    if given["verdict"] == "approve":
+        reviews.approve(workspace, number, comment=given["comment"], by=by)
+    else:
+        reviews.reject(workspace, number, reason=given["comment"], by=by)
+
+
+@require_POST
+@may("draft.propose")
+def comment(request: Any, workspace: Workspace, number: int) -> HttpResponse:
+    revision, form = _find(workspace, number), CommentForm(request.POST)
+    if not form.is_valid():
+        return _show(request, workspace, revision, 422, review_form=form)
+    try:
+        reviews.comment(workspace, number, text=form.cleaned_data["comment"], by=request.actor)
+    except RoutingError as error:
+        form.add_error(None, error.message)
+        return _show(request, workspace, _find(workspace, number), 409, review_form=form)
+    messages.success(request, "Comment added")
+    return _back(request, workspace, number)
+
+
+def _back(request: HttpRequest, workspace: Workspace, number: int) -> HttpResponse:
+    """To the page that the form was on."""
+    if request.POST.get("from") == "publish":
+        return redirect("publish", workspace.name)
+    return redirect("revision", workspace.name, number)
+
+
+@require_POST
+@may("revision.restore")
+def restore(request: Any, workspace: Workspace, number: int) -> HttpResponse:
+    """Propose the document of a revision anew; it goes live as every proposal does."""
+    revision, form = _find(workspace, number), RestoreForm(request.POST)
+    if not form.is_valid():
+        return _show(request, workspace, revision, 422, restore_form=form, asks_restore=True)
+    try:
+        proposed, _, _ = registry.restore(workspace, number, message=form.cleaned_data["message"], by=request.actor)
+    except RoutingError as error:
+        form.add_error(None, error.message)
+        return _show(request, workspace, revision, 409, restore_form=form, asks_restore=True)
+    if proposed.state == RevisionState.LIVE:
+        messages.success(request, f"The draft equals revision {proposed.number}, which is live")
+    else:
+        messages.success(request, f"Revision {number} is proposed anew as revision {proposed.number}")
+    return redirect("publish", workspace.name)
+
+
+# --- compare ----------------------------------------------------------------------------------------------------------
+CHOICES = 200  # newest revisions that the pickers suggest; any other number may be typed
+
+
+@require_safe
+@may("revision.view")
+def compare(request: Any, workspace: Workspace) -> HttpResponse:
+    """Any revision against any other, or against the draft."""
+    sides = [_side(request, workspace, name) for name in ("from", "to")]
+    ready = all(side.document is not None for side in sides)
+    changes = diff(sides[0].document or {}, sides[1].document or {}) if ready else []
+    newest = Revision.objects.filter(workspace=workspace).defer("manifest")[:CHOICES]
+    context = {
+        "before": sides[0],
+        "after": sides[1],
+        "ready": ready,
+        "blocks": diffing.blocks(changes),
+        "tally": diffing.tally(changes),
+        "choices": newest,
+        "sees_draft": allows(request.role, "registry.view"),
+    }
+    return render(request, "revisions/compare.html", context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of the two documents that are compared: what was typed, and what it names."""
+
+    typed: str
+    revision: Revision | None = None
+    document: Mapping[str, Any] | None = None
+    problem: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"revision {self.revision.number}" if self.revision else "the draft"
+
+
+def _side(request: Any, workspace: Workspace, name: str) -> Side:
+    typed = request.GET.get(name, "").strip()
+    if not typed:
+        return Side(typed="")
+    if typed == "draft" and allows(request.role, "registry.view"):
+        return Side(typed=typed, document=registry.working_document(workspace))
+    live = workspace.live_revision
+    number = live.number if typed == "live" and live else _number(typed)
+    revision = Revision.objects.filter(workspace=workspace, number=number).first() if number is not None else None
+    if revision is None:
+        return Side(typed=typed[:40], problem="There is no such revision; give the number of one.")
+    return Side(typed=typed, revision=revision, document=thaw(revision))

@@ -16,8 +16,10 @@ rooms = [
     path("endpoints/<str:name>", endpoints.page, name="endpoint"),
     path("endpoints/<str:name>/edit/<str:part>", endpoint_edits.edit, name="endpoint-edit"),
     path("publish", publish.page, name="publish"),
+    path("publish/propose", publish.propose, name="propose"),
     path("publish/discard", publish.discard, name="discard"),
     path("revisions", revisions.listing, name="revisions"),
+    path("revisions/compare", revisions.compare, name="compare"),
     path("revisions/<int:number>", revisions.page, name="revision"),
     path("revisions/<int:number>/export.yaml", revisions.export, name="revision-export"),
     path("audit", audit.listing, name="audit"),
@@ -25,6 +27,9 @@ rooms = [
     path("audit/export.csv", audit.export, {"form": "csv"}, name="audit-csv"),
     path("audit/export.jsonl", audit.export, {"form": "jsonl"}, name="audit-jsonl"),
     path("audit/<int:seq>", audit.page, name="audit-entry"),
+    path("revisions/<int:number>/review", revisions.review, name="review"),
+    path("revisions/<int:number>/comment", revisions.comment, name="comment"),
+    path("revisions/<int:number>/restore", revisions.restore, name="restore"),
 ]
 
 urlpatterns = [

@@ -13,7 +13,7 @@ from routing.models.registry import (
     ScopeRow,
     ToolRow,
 )
-from routing.models.revisions import Entry, Generation, Revision
+from routing.models.revisions import Edit, Entry, Generation, Review, Revision
 from routing.models.vectors import TextVector
 from routing.models.workspaces import Workspace
 
@@ -25,6 +25,7 @@ __all__ = [
     "CapabilityRow",
     "ChainHead",
     "Decision",
+    "Edit",
     "EndpointRow",
     "Entry",
     "EntryRow",
@@ -34,6 +35,7 @@ __all__ = [
     "PendingEvent",
     "PolicyRow",
     "Receipt",
+    "Review",
     "Revision",
     "ScopeRow",
     "TextVector",

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
 
-from routing.choices import RevisionState
+from routing.choices import RevisionState, Verdict
 from routing.models.fields import JsonTextField
 
 
@@ -40,6 +40,11 @@ class Revision(models.Model):
     created_by = models.CharField(max_length=200)
     published_at = models.DateTimeField(null=True, blank=True)
     published_by = models.CharField(max_length=200, blank=True)
+    authors = JsonTextField(default=list, blank=True)  # persons who changed anything in it
+    approvals_needed = models.PositiveSmallIntegerField(
+        null=True, blank=True
+    )  # when it went live; before, as the workspace says
+    emergency = models.BooleanField(default=False)  # published past its approvals by an administrator
 
     objects = RevisionQuerySet.as_manager()
 
@@ -54,6 +59,46 @@ class Revision(models.Model):
 
     def __str__(self) -> str:
         return f"revision {self.number}"
+
+
+class Review(models.Model):
+    """What one person said about one proposal. Never changed, except that an approval becomes void when the draft moves on."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    revision = models.ForeignKey(Revision, on_delete=models.CASCADE, related_name="reviews")
+    verdict = models.CharField(max_length=16, choices=Verdict.choices)
+    person = models.CharField(max_length=200)  # who answers for it; `by` names the key when one was used
+    by = models.CharField(max_length=200)
+    comment = models.TextField(blank=True)
+    void = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=("revision", "person"),
+                condition=Q(verdict=Verdict.APPROVED, void=False),
+                name="one_standing_approval_of_a_person",
+            )
+        ]
+
+
+class Edit(models.Model):
+    """One change of the working copy: who, when, why and which paths. It belongs to the draft until a revision takes it over."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="edits")
+    revision = models.ForeignKey(Revision, null=True, blank=True, on_delete=models.CASCADE, related_name="edits")
+    person = models.CharField(max_length=200)
+    by = models.CharField(max_length=200)
+    at = models.DateTimeField()
+    message = models.TextField(blank=True)
+    paths = JsonTextField(default=list)  # as in a document's differences; "" stands for the whole document
+
+    class Meta:
+        ordering = ("id",)
+        indexes = [models.Index(fields=("workspace", "revision"), name="edit_by_draft_or_revision")]
 
 
 class Generation(models.Model):

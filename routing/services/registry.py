@@ -16,9 +16,9 @@ from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.manifests import thaw
-from routing.models import Actor, CapabilityRow, EndpointRow, EntryRow, PolicyRow, Revision, ScopeRow, Workspace
+from routing.models import Actor, EndpointRow, Revision, Workspace
 from routing.sealing import keyed_digest
-from routing.services import audit, revisions
+from routing.services import audit, edits, reviews, revisions
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
@@ -68,9 +68,7 @@ def replace_working_copy(
     canonical, warnings = checked(document)
     lock(workspace)
     before = working_document(workspace)
-    for model in (EndpointRow, CapabilityRow, ScopeRow, PolicyRow, EntryRow):
-        model.objects.filter(workspace=workspace).delete()
-    mapping.fill(workspace, canonical)
+    mapping.replace(workspace, canonical)
     _note_change(workspace, before, action=action, target="draft", message=message, by=by)
     logger.info("working copy of %s replaced by %s", workspace.name, by)
     return warnings
@@ -79,24 +77,30 @@ def replace_working_copy(
 def _note_change(workspace: Workspace, before: Document, *, action: str, target: str, message: str, by: Actor) -> None:
     """What every write to the working copy ends with: an entry of the audit log, and who changed it last.
 
-    Nobody did when it says what is live, and the same as before when nothing changed.
+    Nobody did when it says what is live, and the same as before when nothing changed. A change takes the approvals of an
+    open proposal that says something else.
     """
     document = working_document(workspace)
-    old, new = digest_of(before), digest_of(document)
+    changes = diff(before, document)
+    new = digest_of(document)
     audit.record(
         workspace.pk,
         action,
         target,
         by=by,
-        before={"digest": old},
+        before={"digest": digest_of(before)},
         after={"digest": new},
-        changes=diff(before, document),
+        changes=changes,
         message=message,
     )
+    if changes:
+        reviews.void(workspace, new)
     if new == digest_of(revisions.live_document(workspace)):
         _set_author(workspace, "")
-    elif new != old:
+        edits.drop(workspace)
+    elif changes:
         _set_author(workspace, str(by))
+        edits.note(workspace, changes, message=message, by=by)
 
 
 def _set_author(workspace: Workspace, name: str) -> None:
@@ -189,6 +193,14 @@ def put(workspace: Workspace, document: Mapping[str, Any], *, message: str, seen
             [{"path": "If-Match", "message": "must be the present digest", "value": seen, "allowed": found.digest}],
         )
     return _take(workspace, canonical, action="registry.put", message=message, by=by)
+
+
+@transaction.atomic
+def propose_draft(workspace: Workspace, *, message: str, by: Actor) -> Revision:
+    """Freeze the draft as it is as a proposed revision, for review; the same draft again is the same proposal."""
+    lock(workspace)
+    others = others_in_draft(workspace, by)
+    return revisions.propose(workspace, working_document(workspace), message=message, by=by, others=others)
 
 
 @transaction.atomic

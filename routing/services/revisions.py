@@ -19,7 +19,8 @@ from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, NeedsApproval, NotFound, Superseded
 from routing.manifests import EMPTY, freeze, thaw
 from routing.models import Actor, Revision, Workspace
-from routing.services import audit
+from routing.reviewing import authors_of, edits_of, standing
+from routing.services import audit, edits
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
@@ -60,14 +61,16 @@ def propose(
     except RegistryError as error:
         raise InvalidRegistry("The registry document breaks its rules; nothing was saved.", error.problems) from None
     digest = document_digest(canonical)
-    same = Revision.objects.filter(workspace=locked, digest=digest, state__in=(RevisionState.LIVE, *_OPEN)).first()
-    if same is not None and same.state != RevisionState.LIVE:
-        return same
-    withdrawn = _withdraw_proposals(locked)
-    if same is not None:
+    same = Revision.objects.filter(workspace=locked, digest=digest, state__in=(RevisionState.LIVE, *OPEN)).first()
+    if same is not None and same.state == RevisionState.LIVE:
+        withdrawn = _withdraw_proposals(locked)
         if withdrawn:
             audit.record(locked.pk, "proposal.withdrawn", f"revision {withdrawn[0]}", by=by, message=message)
-        return same
+    live_now = thaw(locked.live_revision) if locked.live_revision else EMPTY
+    authors = authors_of(diff(live_now, canonical), edits_of(locked)) or [by.person]
+    if same is not None:
+        return _also_by(same, authors)
+    withdrawn = _withdraw_proposals(locked)
     newest = Revision.objects.filter(workspace=locked).aggregate(newest=Max("number"))["newest"] or 0
     live = locked.live_revision
     revision = Revision.objects.create(
@@ -78,6 +81,7 @@ def propose(
         manifest=freeze(locked, canonical),
         message=message,
         created_by=(f"{others} and {by}" if others else str(by))[:200],
+        authors=authors,
     )
     audit.record(
         locked.pk,
@@ -99,17 +103,26 @@ def _withdraw_proposals(workspace: Workspace) -> list[int]:
     return numbers
 
 
-_OPEN = (RevisionState.PROPOSED, RevisionState.APPROVED)
+def _also_by(revision: Revision, authors: list[str]) -> Revision:
+    """An open proposal that further persons arrived at: none of them may approve it."""
+    more = [person for person in authors if person not in revision.authors]
+    if more and revision.state != RevisionState.LIVE:
+        revision.authors = [*revision.authors, *more]
+        revision.save(update_fields=["authors"])
+    return revision
+
+
+OPEN = (RevisionState.PROPOSED, RevisionState.APPROVED)
 
 
 @transaction.atomic
-def publish(workspace: Workspace, *, message: str, by: Actor) -> Revision:
+def publish(workspace: Workspace, *, message: str, emergency: bool = False, by: Actor) -> Revision:
     """Freeze the working copy and make it live. Every process answers from it within a second.
 
     Publishing what is live already changes nothing and returns the live revision. Raises NeedsApproval as publish_revision.
     """
     revision = propose(workspace, mapping.document_of(workspace), message=message, by=by)
-    return publish_revision(workspace, revision.number, message=message, by=by)
+    return publish_revision(workspace, revision.number, message=message, emergency=emergency, by=by)
 
 
 @transaction.atomic
@@ -118,20 +131,27 @@ def publish_revision(
 ) -> Revision:
     """Make a proposed revision live; one that is live already stays so.
 
-    Raises NotFound, Superseded when it is no open proposal or its base is no longer live, and NeedsApproval when the
-    workspace asks for approvals and this is no emergency.
+    Raises NotFound, Superseded when it is no open proposal or its base is no longer live, and NeedsApproval when it has
+    fewer approvals than the workspace asks for and this is no emergency. Who may call it one is for the doors to say.
     """
     locked = Workspace.objects.select_for_update().get(pk=workspace.pk)
     revision = find(workspace, number)
     if revision.state == RevisionState.LIVE:
         return revision
     live = locked.live_revision.number if locked.live_revision else None
-    if revision.state not in _OPEN or revision.base_number != live:
+    if revision.state == RevisionState.REJECTED:
+        raise Superseded(f"Revision {number} was rejected; propose its changes anew.")
+    if revision.state not in OPEN or revision.base_number != live:
         raise Superseded(f"Revision {number} was made from what is no longer live; propose its changes anew.")
-    if locked.approvals_needed and not emergency:
-        raise NeedsApproval(f"This workspace asks for {locked.approvals_needed} approvals before a revision goes live.")
+    found = standing(revision, locked)
+    if found.missing and not emergency:
+        raise NeedsApproval(
+            f"Revision {number} has {len(found.given)} of the {found.needed} approvals that this workspace asks for.",
+            [{"path": "approvals", "message": "not enough", "value": len(found.given), "allowed": found.needed}],
+        )
     _try_out(revision)
-    _note_publication(locked, revision, message=message, bypassed=bool(locked.approvals_needed), by=by)
+    _note_publication(locked, revision, message=message, bypassed=bool(found.missing), by=by)
+    revision.approvals_needed, revision.emergency = found.needed, emergency
     return _make_live(revision, message=message, by=by)
 
 
@@ -166,6 +186,9 @@ def _try_out(revision: Revision) -> None:
 
 
 def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
+    workspace, document = revision.workspace, thaw(revision)
+    if digest_of(mapping.document_of(workspace)) == digest_of(live_document(workspace)):
+        mapping.replace(workspace, document)  # without a draft the working copy follows, else it would undo this
     Revision.objects.filter(workspace=revision.workspace, state=RevisionState.LIVE).update(
         state=RevisionState.SUPERSEDED
     )
@@ -173,9 +196,11 @@ def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
     revision.message = message or revision.message
     revision.published_at = timezone.now()
     revision.published_by = str(by)
-    revision.save(update_fields=["state", "message", "published_at", "published_by"])
+    revision.save(update_fields=["state", "message", "published_at", "published_by", "approvals_needed", "emergency"])
     Workspace.objects.filter(pk=revision.workspace_id).update(live_revision=revision)
-    if digest_of(mapping.document_of(revision.workspace)) == revision.digest:
+    draft = mapping.document_of(workspace)
+    edits.settle(revision, document, draft)
+    if digest_of(draft) == revision.digest:
         Workspace.objects.filter(pk=revision.workspace_id).update(draft_by="")  # nothing is left to be lost
     generation.bump()
     transaction.on_commit(lambda: _announce(revision), robust=True)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from routing.services import registry
+from routing.models import Actor, Workspace
+from routing.services import registry, reviews
 from tests.routing.conftest import EDITOR
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -19,6 +20,9 @@ def pages(decide, workspace) -> list[str]:
     decision = decide()
     nothing = decide("bake a cake with cherries")
     registry.edit_endpoint(workspace, "hitspec", {"use_when": ["fetch a page", "git"]}, by=EDITOR)
+    Workspace.objects.filter(pk=workspace.pk).update(approvals_needed=2)
+    registry.propose_draft(workspace, message="Say when to fetch", by=EDITOR)
+    reviews.approve(workspace, 3, comment="Reads well", by=Actor(kind="operator", name="ben"))
     return [
         "",
         "decisions",
@@ -33,6 +37,11 @@ def pages(decide, workspace) -> list[str]:
         "audit",
         "audit?q=nothing&action=changes",
         "audit/3",
+        "revisions/1?restore=ask",
+        "revisions/3",
+        "revisions/compare",
+        "revisions/compare?from=1&to=2",
+        "revisions/compare?from=1&to=99",
     ]
 
 

@@ -22,6 +22,8 @@ PAGES = [
     "publish",
     "revisions",
     "revisions/2",
+    "revisions/compare",
+    "revisions/compare?from=1&to=2",
     "revisions/2/export.yaml",
     "audit",
     "audit/2",

@@ -8,19 +8,29 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Query, Router
 
+from control.access import allows, role_of_maker
 from control.api.answers import answer
 from control.api.auth import needs
+from control.api.errors import Forbidden
 from control.api.pagination import mark, only_known, read_mark
 from control.api.schemas import out
 from control.api.schemas.base import RevisionNumber
-from control.api.schemas.registry import ImportIn, PublishIn, RegistryIn, RestoreIn, RevisionFilters
+from control.api.schemas.registry import (
+    ApproveIn,
+    ImportIn,
+    PublishIn,
+    RegistryIn,
+    RejectIn,
+    RestoreIn,
+    RevisionFilters,
+)
 from control.keys import Harness
 from routing import documents
 from routing.choices import RevisionState
 from routing.events import timestamp
 from routing.formats import write_yaml
 from routing.models import Actor, Revision, Workspace
-from routing.services import imports, revisions
+from routing.services import imports, reviews, revisions
 from routing.services import registry as registries
 
 router = Router(tags=["registry"])
@@ -121,6 +131,48 @@ async def import_registry(request: HttpRequest, data: ImportIn) -> HttpResponse:
 
 
 @router.post(
+    "/revisions/{number}/approve",
+    auth=needs("registry.review"),
+    summary="Approve a proposed revision",
+    operation_id="approve_revision",
+    response={200: out.RevisionOut, **out.ERRORS, 409: out.ErrorOut},
+)
+async def approve(request: HttpRequest, number: Path[RevisionNumber], data: ApproveIn) -> HttpResponse:
+    return answer(await sync_to_async(_approve)(request, number, data.comment))
+
+
+def _approve(request: Any, number: int, comment: str) -> dict[str, Any]:
+    _must(request, "revision.review")
+    reviews.approve(_workspace(request), number, comment=comment, by=_actor(request))
+    return documents.revision_summary(_workspace_id(request), number)
+
+
+@router.post(
+    "/revisions/{number}/reject",
+    auth=needs("registry.review"),
+    summary="Reject a proposed revision with a reason",
+    operation_id="reject_revision",
+    response={200: out.RevisionOut, **out.ERRORS, 409: out.ErrorOut},
+)
+async def reject(request: HttpRequest, number: Path[RevisionNumber], data: RejectIn) -> HttpResponse:
+    return answer(await sync_to_async(_reject)(request, number, data.reason))
+
+
+def _reject(request: Any, number: int, reason: str) -> dict[str, Any]:
+    _must(request, "revision.review")
+    reviews.reject(_workspace(request), number, reason=reason, by=_actor(request))
+    return documents.revision_summary(_workspace_id(request), number)
+
+
+def _must(request: Any, action: str) -> None:
+    """A key never may what the person who made it may not, or no longer may."""
+    harness: Harness = request.auth
+    role = role_of_maker(harness.workspace_id, harness.made_by)
+    if not allows(role, action):
+        raise Forbidden(f"This key acts as {harness.made_by}, whose role here does not include this ({action}).")
+
+
+@router.post(
     "/revisions/{number}/publish",
     auth=needs("registry.publish"),
     summary="Make a proposed revision live",
@@ -132,6 +184,8 @@ async def publish(request: HttpRequest, number: Path[RevisionNumber], data: Publ
 
 
 def _publish(request: Any, number: Path[RevisionNumber], data: PublishIn) -> dict[str, Any]:
+    if data.emergency:
+        _must(request, "revision.emergency")
     row = revisions.publish_revision(
         _workspace(request), number, message=data.message, emergency=data.emergency, by=_actor(request)
     )

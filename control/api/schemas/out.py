@@ -298,9 +298,16 @@ class RegistryOut(Out):
     document: dict[str, Any]
 
 
+class ReviewOut(Out):
+    by: str
+    at: str
+    comment: str
+
+
 class ApprovalsOut(Out):
     given: int
     needed: int
+    by: list[ReviewOut]
 
 
 class RevisionOut(Out):
@@ -314,6 +321,8 @@ class RevisionOut(Out):
     published_at: str | None
     published_by: str | None
     approvals: ApprovalsOut
+    rejected: ReviewOut | None
+    emergency: bool
 
 
 class ProposedOut(Out):

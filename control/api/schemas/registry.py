@@ -26,6 +26,14 @@ class PublishIn(In):
     emergency: Flag = False
 
 
+class ApproveIn(In):
+    comment: Message = ""
+
+
+class RejectIn(In):
+    reason: Annotated[Message, Field(min_length=1)]
+
+
 class RestoreIn(In):
     message: Message = ""
 

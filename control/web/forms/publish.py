@@ -1,10 +1,13 @@
-"""The form that publishes a draft."""
+"""Forms about what goes live: publish or propose a draft, review a proposal, restore a revision."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django import forms
 
 LONGEST = 2000
+_TOO_LONG = f"Keep it within {LONGEST:,} characters."
 
 
 class PublishForm(forms.Form):
@@ -12,7 +15,31 @@ class PublishForm(forms.Form):
         max_length=LONGEST,
         error_messages={
             "required": "Say in a sentence what changes and why. It stays with the revision.",
-            "max_length": f"Keep it within {LONGEST:,} characters.",
+            "max_length": _TOO_LONG,
         },
     )
     seen = forms.CharField(max_length=100, required=False)  # digest of the draft that the person looked at
+    emergency = forms.BooleanField(required=False)
+
+
+class ReviewForm(forms.Form):
+    """One field for all that a reviewer says; which button was pressed says what it is."""
+
+    verdict = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")])
+    comment = forms.CharField(max_length=LONGEST, required=False, error_messages={"max_length": _TOO_LONG})
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        if given.get("verdict") == "reject" and not given.get("comment") and "comment" not in self.errors:
+            self.add_error("comment", "Say why, so that its author knows what to change.")
+        return given
+
+
+class CommentForm(forms.Form):
+    comment = forms.CharField(
+        max_length=LONGEST, error_messages={"max_length": _TOO_LONG, "required": "Write what you want to say."}
+    )
+
+
+class RestoreForm(forms.Form):
+    message = forms.CharField(max_length=LONGEST, required=False, error_messages={"max_length": _TOO_LONG})

@@ -11,7 +11,7 @@ from django.test import Client
 
 from control.access import RIGHTS
 from control.keys import create_key
-from routing.models import Workspace
+from routing.models import Actor, Workspace
 from routing.services import registry, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -46,8 +46,8 @@ def workspace(db) -> Workspace:
 
 @pytest.fixture
 def make_api(workspace):
-    def make(scope: str = "default", rights: tuple[str, ...] = RIGHTS, **more: Any) -> Api:
-        _, key = create_key(workspace, scope, rights=rights, by=EDITOR, **more)
+    def make(scope: str = "default", rights: tuple[str, ...] = RIGHTS, by: Actor = EDITOR, **more: Any) -> Api:
+        _, key = create_key(workspace, scope, rights=rights, by=by, **more)
         return Api(key, Client())
 
     return make
