@@ -68,4 +68,4 @@ _CAN = {
 
 
 def draft_count(workspace: Workspace) -> int:
-    return len(registry.draft_changes(workspace))
+    return registry.draft_change_count(workspace)

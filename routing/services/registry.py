@@ -68,10 +68,19 @@ def replace_working_copy(workspace: Workspace, document: Mapping[str, Any], *, b
 def _note_author(workspace: Workspace, before: str, by: Actor) -> None:
     """Keep who changed the working copy last: nobody when it says what is live, the same as before when nothing changed."""
     after = digest_of(working_document(workspace))
+    if after != before:
+        _count_change(workspace)
     if after == digest_of(revisions.live_document(workspace)):
         _set_author(workspace, "")
     elif after != before:
         _set_author(workspace, str(by))
+
+
+def _count_change(workspace: Workspace) -> None:
+    """Give the working copy its next version; its writers come one at a time."""
+    present = Workspace.objects.values_list("draft_version", flat=True).get(pk=workspace.pk)
+    workspace.draft_version = present + 1
+    Workspace.objects.filter(pk=workspace.pk).update(draft_version=workspace.draft_version)
 
 
 def _set_author(workspace: Workspace, name: str) -> None:
@@ -141,6 +150,18 @@ def _checked_endpoint(workspace: Workspace, name: str, body: Mapping[str, Any]) 
 def draft_changes(workspace: Workspace) -> list[Change]:
     """What publishing would change: the live document against the working copy."""
     return diff(revisions.live_document(workspace), working_document(workspace))
+
+
+_counted: dict[Any, tuple[tuple[int, Any], int]] = {}  # workspace id -> ((draft's version, live revision), changes)
+
+
+def draft_change_count(workspace: Workspace) -> int:
+    """How many changes the draft holds. Every page shows the number, so it is found out once for each version of the draft."""
+    key = (workspace.draft_version, workspace.live_revision_id)
+    known = _counted.get(workspace.pk)
+    if known is None or known[0] != key:
+        known = _counted[workspace.pk] = (key, len(draft_changes(workspace)))
+    return known[1]
 
 
 def draft_digest(workspace: Workspace) -> str:
