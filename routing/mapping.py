@@ -69,6 +69,16 @@ def endpoint_document(row: EndpointRow) -> Document:
     return body | ({"tools": tools} if tools else {})
 
 
+def scope_document(row: ScopeRow) -> Document:
+    """One scope as the document spells it."""
+    return _from_columns(row, _SCOPE)
+
+
+def capability_document(row: CapabilityRow) -> Document:
+    """One capability as the document spells it."""
+    return _from_columns(row, _CAPABILITY)
+
+
 def fill(workspace: Workspace, document: Mapping[str, Any]) -> None:
     """Write a whole (valid) document into the empty tables of a workspace."""
     workspace.gateway = document.get("gateway", {})
