@@ -20,7 +20,7 @@ from routing.models import Actor, Workspace
 
 _LOOK = {"overview.view", "decision.view", "registry.view", "revision.view", "live.view"}
 _AUDIT = {"overview.view", "decision.view", "revision.view", "live.view", "ledger.verify"}
-_EDIT = {"endpoint.edit", "draft.discard"}
+_EDIT = {"endpoint.edit", "capability.edit", "draft.discard"}
 
 # One table: what each role may do.
 ROLES: dict[str, frozenset[str]] = {

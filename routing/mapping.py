@@ -116,6 +116,13 @@ def update_endpoint(row: EndpointRow, body: Mapping[str, Any]) -> None:
     ToolRow.objects.bulk_create(tool_rows(row, body), batch_size=200)
 
 
+def update_capability(row: CapabilityRow, body: Mapping[str, Any]) -> None:
+    """Make one capability's row say what its document says; its place is kept."""
+    for column, value in _to_columns(body, _CAPABILITY).items():
+        setattr(row, column, value)
+    row.save()
+
+
 def _put(document: Document, section: str, content: Any) -> None:
     if content:
         document[section] = content

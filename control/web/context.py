@@ -62,6 +62,7 @@ def _place(request: HttpRequest) -> dict[str, Any]:
 _CAN = {
     "see_registry": "registry.view",
     "edit": "endpoint.edit",
+    "edit_capability": "capability.edit",
     "discard": "draft.discard",
     "publish": "revision.publish",
 }

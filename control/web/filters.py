@@ -62,10 +62,11 @@ def number(request: HttpRequest, name: str = "page") -> int:
     return int(given) if given.isascii() and given.isdecimal() and len(given) < 8 else 1
 
 
-def turns(filters: Filters, cut: Any) -> dict[str, Any]:
-    """A page of a list with the addresses of its neighbours."""
+def turns(filters: Filters, cut: Any, key: str = "page", **others: Any) -> dict[str, Any]:
+    """A page of a list with the addresses of its neighbours, which keep `others`."""
+    earlier, later = cut.number - 1 if cut.number > 2 else "", cut.number + 1
     return {
         "cut": cut,
-        "previous": filters.address(page=cut.number - 1 if cut.number > 2 else "") if cut.number > 1 else "",
-        "next": filters.address(page=cut.number + 1) if cut.number < cut.pages else "",
+        "previous": filters.address(**{key: earlier}, **others) if cut.number > 1 else "",
+        "next": filters.address(**{key: later}, **others) if cut.number < cut.pages else "",
     }

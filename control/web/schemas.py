@@ -54,7 +54,7 @@ class Told:
 def told(schema: Any) -> Told:
     """A schema of an object, line by line."""
     root = _mapping(schema)
-    found = list(islice(_Walk(root).fields(root, 0, ()), MOST + 1))
+    found = list(islice(_Walk(root).fields(root, 0, (id(root),)), MOST + 1))
     return Told(
         lines=tuple(found[:MOST]),
         cut=len(found) > MOST,

@@ -101,7 +101,7 @@ def others_in_draft(workspace: Workspace, by: Actor) -> str:
 
 
 def endpoint_version(body: Mapping[str, Any]) -> str:
-    """A mark of an endpoint as somebody read it, to notice that somebody else changed it since."""
+    """A mark of an endpoint, or of another entry, as somebody read it, to notice that somebody else changed it since."""
     return keyed_digest("endpoint-version", canonical_json(body).decode())[:16]
 
 
@@ -125,7 +125,7 @@ def edit_endpoint(
             [{"path": name, "message": "changed", "value": before}],
         )
     after = {key: value for key, value in {**before, **changes}.items() if value is not None}
-    body = _checked_endpoint(workspace, name, after)
+    body = _checked_entry(workspace, "endpoints", name, after)
     present = digest_of(working_document(workspace))
     mapping.update_endpoint(row, body)
     _note_author(workspace, present, by)
@@ -134,17 +134,42 @@ def edit_endpoint(
     return fresh
 
 
-def _checked_endpoint(workspace: Workspace, name: str, body: Mapping[str, Any]) -> Document:
+@transaction.atomic
+def edit_capability(
+    workspace: Workspace, name: str, changes: Mapping[str, Any], *, by: Actor, version: str | None = None
+) -> CapabilityRow:
+    """Change fields of one capability in the draft, as `edit_endpoint` does of an endpoint, and raise as it does."""
+    lock(workspace)
+    row: CapabilityRow | None = CapabilityRow.objects.filter(workspace=workspace, name=name).first()
+    if row is None:
+        raise NotFound(f"There is no capability {name} in this workspace.")
+    before = mapping.capability_document(row)
+    if version is not None and version != endpoint_version(before):
+        raise StaleDraft(
+            "Somebody changed this capability since you opened it.",
+            [{"path": name, "message": "changed", "value": before}],
+        )
+    after = {key: value for key, value in {**before, **changes}.items() if value is not None}
+    body = _checked_entry(workspace, "capabilities", name, after)
+    present = digest_of(working_document(workspace))
+    mapping.update_capability(row, body)
+    _note_author(workspace, present, by)
+    logger.info("capability %s of %s edited by %s: %s", name, workspace.name, by, ", ".join(sorted(changes)))
+    return row
+
+
+def _checked_entry(workspace: Workspace, section: str, name: str, body: Mapping[str, Any]) -> Document:
+    """One entry of a list as the whole document would have it; raises InvalidRegistry with paths below the entry."""
     document = working_document(workspace)
-    place = next(i for i, endpoint in enumerate(document["endpoints"]) if endpoint["name"] == name)
-    document["endpoints"][place] = dict(body)
+    place = next(i for i, entry in enumerate(document[section]) if entry["name"] == name)
+    document[section][place] = dict(body)
     try:
         parsed = parse_document(document)
     except RegistryError as error:
-        prefix = f"endpoints[{place}]"
+        prefix = f"{section}[{place}]"
         problems = [{**problem, "path": problem["path"].removeprefix(f"{prefix}.")} for problem in error.problems]
         raise InvalidRegistry("This change breaks a rule of the registry; nothing was saved.", problems) from None
-    return dict(to_document(parsed.registry)["endpoints"][place])
+    return dict(to_document(parsed.registry)[section][place])
 
 
 def draft_changes(workspace: Workspace) -> list[Change]:

@@ -21,6 +21,8 @@ PAGES = [
     "endpoints/hitspec",
     "tools",
     "tools/hitspec__fetch",
+    "capabilities",
+    "coverage",
     "scopes",
     "scopes/web-only",
     "publish",
