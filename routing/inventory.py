@@ -118,9 +118,9 @@ def sizes(catalog: Catalog, scope: str) -> tuple[int, int]:
     return int(np.unique(view.index.endpoint_of[view.sees]).size), view.size
 
 
-def by_endpoint(catalog: Catalog, scope: str) -> list[Reached]:
-    """Every endpoint by name, with what a scope reaches of it."""
-    seen = Counter(doc.endpoint.name for doc in catalog.tools(scope))
+def by_endpoint(catalog: Catalog, scope: str, reached: Iterable[ToolDoc]) -> list[Reached]:
+    """Every endpoint by name, with what a scope reaches of it; `reached` are the scope's tools, as the catalog has them."""
+    seen = Counter(doc.endpoint.name for doc in reached)
     permitted = Counter(
         doc.endpoint.name for doc in catalog.index.docs if catalog.permits(scope, doc.endpoint.name, doc.wire)
     )

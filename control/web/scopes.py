@@ -153,10 +153,11 @@ def _rules(catalog: Catalog, scope: Scope) -> dict[str, Any]:
 
 def _reach(request: HttpRequest, workspace: Workspace, catalog: Catalog, name: str) -> dict[str, Any]:
     filters = Filters.read(request, reverse("scope", args=[workspace.name, name]), ("q", "endpoint", "effect"))
-    endpoints = inventory.by_endpoint(catalog, name)
     reached = catalog.tools(name)
+    endpoints = inventory.by_endpoint(catalog, name, reached)
     page = inventory.cut(tools.chosen(filters).apply(reached), number(request))
     seen = [one for one in endpoints if one.permitted]
+    effects = Counter(doc.traits.effect for doc in reached)
     return {
         "filters": filters,
         "chosen": filters.chosen,
@@ -170,12 +171,8 @@ def _reach(request: HttpRequest, workspace: Workspace, catalog: Catalog, name: s
         "reached_endpoints": sum(1 for one in seen if one.seen),
         "hidden": [one.name for one in endpoints if not one.permitted],
         "effects": inventory.EFFECTS,
-        "by_effect": [(effect, n) for effect in inventory.EFFECTS if (n := _count(reached, effect))],
+        "by_effect": [(effect, effects[effect]) for effect in inventory.EFFECTS if effects[effect]],
     } | turns(filters, page)
-
-
-def _count(docs: Sequence[Any], effect: str) -> int:
-    return sum(doc.traits.effect == effect for doc in docs)
 
 
 def _differs(scope: Scope, body: Mapping[str, Any] | None) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from routing.services import registry
-from tests.routing.conftest import EDITOR
+from tests.routing.conftest import DOCUMENT, EDITOR
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
@@ -18,6 +18,10 @@ WIDTHS = (1440, 768, 390)
 def pages(decide, workspace) -> list[str]:
     decision = decide()
     nothing = decide("bake a cake with cherries")
+    words = [{"name": "long-context", "synonyms": ["much text", "نص طويل"], "keywords": ["book"]}, {"name": "gap"}]
+    registry.replace_working_copy(workspace, {**DOCUMENT, "capabilities": words}, by=EDITOR)
+    carried = [{"name": "long-context", "level": 0.6}, "elsewhere"]
+    registry.edit_endpoint(workspace, "notes", {"capabilities": carried}, by=EDITOR)
     registry.edit_endpoint(workspace, "hitspec", {"use_when": ["fetch a page", "git"]}, by=EDITOR)
     return [
         "",
