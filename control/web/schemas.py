@@ -165,7 +165,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _value(value: Any) -> str:
-    return _short(value if isinstance(value, str) else orjson.dumps(value, default=str).decode())
+    return _short(value if isinstance(value, str) and value else orjson.dumps(value, default=str).decode())
 
 
 def _short(text: str) -> str:
