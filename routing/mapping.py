@@ -76,6 +76,16 @@ def replace(workspace: Workspace, document: Mapping[str, Any]) -> None:
     fill(workspace, document)
 
 
+def scope_document(row: ScopeRow) -> Document:
+    """One scope as the document spells it."""
+    return _from_columns(row, _SCOPE)
+
+
+def capability_document(row: CapabilityRow) -> Document:
+    """One capability as the document spells it."""
+    return _from_columns(row, _CAPABILITY)
+
+
 def fill(workspace: Workspace, document: Mapping[str, Any]) -> None:
     """Write a whole (valid) document into the empty tables of a workspace."""
     workspace.gateway = document.get("gateway", {})
@@ -111,6 +121,13 @@ def update_endpoint(row: EndpointRow, body: Mapping[str, Any]) -> None:
     row.save()
     row.tools.all().delete()
     ToolRow.objects.bulk_create(tool_rows(row, body), batch_size=200)
+
+
+def update_capability(row: CapabilityRow, body: Mapping[str, Any]) -> None:
+    """Make one capability's row say what its document says; its place is kept."""
+    for column, value in _to_columns(body, _CAPABILITY).items():
+        setattr(row, column, value)
+    row.save()
 
 
 def _put(document: Document, section: str, content: Any) -> None:

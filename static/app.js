@@ -11,7 +11,7 @@
   let jump = 0;
 
   const walk = (step) => {
-    const rows = $$("[data-rows] tr, [data-rows] > li").filter((row) => $("a[href]", row));
+    const rows = $$("[data-rows] tr, [data-rows] > li").filter((row) => !row.closest("thead") && $("a[href]", row));
     const here = rows.findIndex((row) => row.contains(document.activeElement));
     const row = rows[here < 0 ? (step > 0 ? 0 : rows.length - 1) : here + step];
     if (row) $("a.main[href], a[href]", row).focus();

@@ -62,6 +62,7 @@ def _place(request: HttpRequest) -> dict[str, Any]:
 _CAN = {
     "see_registry": "registry.view",
     "edit": "endpoint.edit",
+    "edit_capability": "capability.edit",
     "discard": "draft.discard",
     "publish": "revision.publish",
     "see_audit": "audit.view",
@@ -73,4 +74,4 @@ _CAN = {
 
 
 def draft_count(workspace: Workspace) -> int:
-    return len(registry.draft_changes(workspace))
+    return registry.draft_change_count(workspace)

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from control.access import may
@@ -150,6 +151,7 @@ def _part(request: Any, row: EndpointRow, wanted: Edit, undo: Any) -> dict[str, 
         "form": wanted.form,
         "tool_key": wanted.tool,
         "oob": True,
+        "back": reverse("endpoint", args=[row.workspace.name, row.name]),
     }
     if wanted.part == "tool_use_when":
         context["tool"] = _tool(row, wanted)

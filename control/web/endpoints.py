@@ -120,6 +120,7 @@ def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]
         "facts": _facts(row),
         "reach": _reach(request, row),
         "is_draft": _differs(request, row, body),
+        "back": reverse("endpoint", args=[row.workspace.name, row.name]),
     } | forms
 
 

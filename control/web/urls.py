@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from control.web import audit, decisions, endpoint_edits, endpoints, overview, publish, revisions, session
+from control.web import (
+    audit,
+    capabilities,
+    capability_edits,
+    decisions,
+    endpoint_edits,
+    endpoints,
+    overview,
+    publish,
+    revisions,
+    scopes,
+    session,
+    tools,
+)
 
 rooms = [
     path("", overview.overview, name="overview"),
@@ -15,6 +28,14 @@ rooms = [
     path("endpoints", endpoints.listing, name="endpoints"),
     path("endpoints/<str:name>", endpoints.page, name="endpoint"),
     path("endpoints/<str:name>/edit/<str:part>", endpoint_edits.edit, name="endpoint-edit"),
+    path("tools", tools.listing, name="tools"),
+    path("tools/<path:public>", tools.page, name="tool"),
+    path("capabilities", capabilities.listing, name="capabilities"),
+    path("capabilities/<str:name>", capabilities.page, name="capability"),
+    path("capabilities/<str:name>/edit/<str:part>", capability_edits.edit, name="capability-edit"),
+    path("coverage", capabilities.coverage, name="coverage"),
+    path("scopes", scopes.listing, name="scopes"),
+    path("scopes/<str:name>", scopes.page, name="scope"),
     path("publish", publish.page, name="publish"),
     path("publish/propose", publish.propose, name="propose"),
     path("publish/discard", publish.discard, name="discard"),

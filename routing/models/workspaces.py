@@ -28,6 +28,7 @@ class Workspace(models.Model):
     title = models.CharField(max_length=200, blank=True)
     gateway = JsonTextField(default=dict, blank=True)  # of the working copy
     draft_by = models.CharField(max_length=200, blank=True)  # who changed the working copy last; empty when it is live
+    draft_version = models.PositiveIntegerField(default=0)  # grows with every change of the working copy
     approvals_needed = models.PositiveSmallIntegerField(default=0)
     self_approval = models.BooleanField(default=False)
     allow_private = JsonTextField(default=list, blank=True)

@@ -16,7 +16,7 @@ from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.manifests import thaw
-from routing.models import Actor, EndpointRow, Revision, Workspace
+from routing.models import Actor, CapabilityRow, EndpointRow, Revision, Workspace
 from routing.sealing import keyed_digest
 from routing.services import audit, edits, reviews, revisions
 
@@ -94,6 +94,7 @@ def _note_change(workspace: Workspace, before: Document, *, action: str, target:
         message=message,
     )
     if changes:
+        _count_change(workspace)
         reviews.void(workspace, new)
     if new == digest_of(revisions.live_document(workspace)):
         _set_author(workspace, "")
@@ -101,6 +102,13 @@ def _note_change(workspace: Workspace, before: Document, *, action: str, target:
     elif changes:
         _set_author(workspace, str(by))
         edits.note(workspace, changes, message=message, by=by)
+
+
+def _count_change(workspace: Workspace) -> None:
+    """Give the working copy its next version; its writers come one at a time."""
+    present = Workspace.objects.values_list("draft_version", flat=True).get(pk=workspace.pk)
+    workspace.draft_version = present + 1
+    Workspace.objects.filter(pk=workspace.pk).update(draft_version=workspace.draft_version)
 
 
 def _set_author(workspace: Workspace, name: str) -> None:
@@ -121,7 +129,7 @@ def others_in_draft(workspace: Workspace, by: Actor) -> str:
 
 
 def endpoint_version(body: Mapping[str, Any]) -> str:
-    """A mark of an endpoint as somebody read it, to notice that somebody else changed it since."""
+    """A mark of an endpoint, or of another entry, as somebody read it, to notice that somebody else changed it since."""
     return keyed_digest("endpoint-version", canonical_json(body).decode())[:16]
 
 
@@ -145,7 +153,7 @@ def edit_endpoint(
             [{"path": name, "message": "changed", "value": before}],
         )
     after = {key: value for key, value in {**before, **changes}.items() if value is not None}
-    body = _checked_endpoint(workspace, name, after)
+    body = _checked_entry(workspace, "endpoints", name, after)
     present = working_document(workspace)
     mapping.update_endpoint(row, body)
     _note_change(workspace, present, action="endpoint.changed", target=f"endpoint {name}", message="", by=by)
@@ -154,22 +162,59 @@ def edit_endpoint(
     return fresh
 
 
-def _checked_endpoint(workspace: Workspace, name: str, body: Mapping[str, Any]) -> Document:
+@transaction.atomic
+def edit_capability(
+    workspace: Workspace, name: str, changes: Mapping[str, Any], *, by: Actor, version: str | None = None
+) -> CapabilityRow:
+    """Change fields of one capability in the draft, as `edit_endpoint` does of an endpoint, and raise as it does."""
+    lock(workspace)
+    row: CapabilityRow | None = CapabilityRow.objects.filter(workspace=workspace, name=name).first()
+    if row is None:
+        raise NotFound(f"There is no capability {name} in this workspace.")
+    before = mapping.capability_document(row)
+    if version is not None and version != endpoint_version(before):
+        raise StaleDraft(
+            "Somebody changed this capability since you opened it.",
+            [{"path": name, "message": "changed", "value": before}],
+        )
+    after = {key: value for key, value in {**before, **changes}.items() if value is not None}
+    body = _checked_entry(workspace, "capabilities", name, after)
+    present = working_document(workspace)
+    mapping.update_capability(row, body)
+    _note_change(workspace, present, action="capability.changed", target=f"capability {name}", message="", by=by)
+    logger.info("capability %s of %s edited by %s: %s", name, workspace.name, by, ", ".join(sorted(changes)))
+    return row
+
+
+def _checked_entry(workspace: Workspace, section: str, name: str, body: Mapping[str, Any]) -> Document:
+    """One entry of a list as the whole document would have it; raises InvalidRegistry with paths below the entry."""
     document = working_document(workspace)
-    place = next(i for i, endpoint in enumerate(document["endpoints"]) if endpoint["name"] == name)
-    document["endpoints"][place] = dict(body)
+    place = next(i for i, entry in enumerate(document[section]) if entry["name"] == name)
+    document[section][place] = dict(body)
     try:
         parsed = parse_document(document)
     except RegistryError as error:
-        prefix = f"endpoints[{place}]"
+        prefix = f"{section}[{place}]"
         problems = [{**problem, "path": problem["path"].removeprefix(f"{prefix}.")} for problem in error.problems]
         raise InvalidRegistry("This change breaks a rule of the registry; nothing was saved.", problems) from None
-    return dict(to_document(parsed.registry)["endpoints"][place])
+    return dict(to_document(parsed.registry)[section][place])
 
 
 def draft_changes(workspace: Workspace) -> list[Change]:
     """What publishing would change: the live document against the working copy."""
     return diff(revisions.live_document(workspace), working_document(workspace))
+
+
+_counted: dict[Any, tuple[tuple[int, Any], int]] = {}  # workspace id -> ((draft's version, live revision), changes)
+
+
+def draft_change_count(workspace: Workspace) -> int:
+    """How many changes the draft holds. Every page shows the number, so it is found out once for each version of the draft."""
+    key = (workspace.draft_version, workspace.live_revision_id)
+    known = _counted.get(workspace.pk)
+    if known is None or known[0] != key:
+        known = _counted[workspace.pk] = (key, len(draft_changes(workspace)))
+    return known[1]
 
 
 def draft_digest(workspace: Workspace) -> str:

@@ -10,7 +10,7 @@ from routing.choices import RevisionState, Verdict
 from routing.errors import InvalidRequest, NotAllowed, Superseded
 from routing.models import Actor, Review, Revision, Workspace
 from routing.reviewing import proposal_of, standing
-from routing.services import revisions
+from routing.services import audit, revisions
 
 logger = logging.getLogger(__name__)
 
@@ -81,4 +81,7 @@ def _open(workspace: Workspace, number: int) -> tuple[Workspace, Revision]:
 
 def _say(revision: Revision, verdict: Verdict, text: str, by: Actor) -> Review:
     logger.info("revision %s of %s %s by %s", revision.number, revision.workspace_id, verdict.value, by)
+    audit.record(
+        revision.workspace_id, f"revision.{verdict.value}", f"revision {revision.number}", by=by, message=text.strip()
+    )
     return Review.objects.create(revision=revision, verdict=verdict, person=by.person, by=str(by), comment=text.strip())

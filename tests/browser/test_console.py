@@ -9,7 +9,8 @@ from playwright.sync_api import expect
 
 from routing.services import registry, revisions
 from tests.installation import eventually
-from tests.routing.conftest import EDITOR
+from tests.routing.conftest import DOCUMENT, EDITOR
+from tests.web import crowd
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -222,3 +223,61 @@ def test_a_long_description_takes_two_lines_and_ends_between_words(sign_in, work
     assert (height, round(height / line)) == (whole, 2)
     assert text.startswith((f"{words} ", f"{words},"))
     assert shown.inner_text().endswith("…")
+
+
+def test_synonyms_are_edited_with_the_keyboard_and_undone(sign_in, workspace):
+    words = [{"name": "web-fetch", "synonyms": ["download a page"]}]
+    registry.replace_working_copy(workspace, {**DOCUMENT, "capabilities": words}, by=EDITOR)
+    page = sign_in()
+
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+    page.wait_for_url("**/capabilities")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    field = page.get_by_label("Synonyms")
+    field.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\nophalen")
+    page.keyboard.press("Tab")
+
+    expect(page.locator("#toasts")).to_contain_text("Synonyms of web-fetch saved to the draft")
+    assert registry.working_document(workspace)["capabilities"][0]["synonyms"] == ["download a page", "ophalen"]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_label("Synonyms")).to_have_value("download a page")
+
+
+def test_tools_are_found_sorted_and_opened_from_what_a_scope_reaches(sign_in):
+    page = sign_in("scopes/web-only")
+    expect(page.locator("#list tbody tr")).to_have_count(2)
+    page.keyboard.press("/")
+    page.keyboard.type("mistakes")
+    page.wait_for_url("**/scopes/web-only?q=mistakes")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    page.locator("#list tbody a").first.click()
+    page.wait_for_url("**/tools/hitspec__validate")
+
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Tools").click()
+    page.get_by_label("Effect", exact=True).select_option("erase")
+    page.wait_for_url("**/tools?effect=erase")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    page.get_by_role("link", name="Risk").click()
+    page.wait_for_url("**/tools?effect=erase&sort=risk")
+
+
+def test_hostile_names_neither_break_out_nor_widen_the_page(sign_in, workspace, live_address):
+    registry.replace_working_copy(workspace, crowd.hostile(), by=EDITOR)
+    revisions.publish(workspace, message="Odd names", by=EDITOR)
+    page = sign_in("tools")
+    page.set_viewport_size({"width": 390, "height": 844})
+    addresses = page.locator("#list tbody a.main").evaluate_all("links => links.map(link => link.href)")
+    rooms = ("tools", "capabilities", "capabilities/long-context", "coverage", "scopes", "scopes/odd-only")
+
+    wide = []
+    for address in [*addresses, *(f"{live_address}/w/acme/{room}" for room in rooms)]:
+        page.goto(address)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            wide.append(address)
+
+    assert (len(addresses), wide) == (3, [])

@@ -8,7 +8,7 @@ import pytest
 
 from routing.models import Actor, Workspace
 from routing.services import registry, reviews
-from tests.routing.conftest import EDITOR
+from tests.routing.conftest import DOCUMENT, EDITOR
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
@@ -19,6 +19,10 @@ WIDTHS = (1440, 768, 390)
 def pages(decide, workspace) -> list[str]:
     decision = decide()
     nothing = decide("bake a cake with cherries")
+    words = [{"name": "long-context", "synonyms": ["much text", "نص طويل"], "keywords": ["book"]}, {"name": "gap"}]
+    registry.replace_working_copy(workspace, {**DOCUMENT, "capabilities": words}, by=EDITOR)
+    carried = [{"name": "long-context", "level": 0.6}, "elsewhere"]
+    registry.edit_endpoint(workspace, "notes", {"capabilities": carried}, by=EDITOR)
     registry.edit_endpoint(workspace, "hitspec", {"use_when": ["fetch a page", "git"]}, by=EDITOR)
     Workspace.objects.filter(pk=workspace.pk).update(approvals_needed=2)
     registry.propose_draft(workspace, message="Say when to fetch", by=EDITOR)
@@ -31,6 +35,14 @@ def pages(decide, workspace) -> list[str]:
         f"decisions/{nothing}",
         "endpoints",
         "endpoints/hitspec",
+        "tools",
+        "tools?q=nothing",
+        "tools/hitspec__fetch",
+        "capabilities",
+        "capabilities/long-context",
+        "coverage",
+        "scopes",
+        "scopes/web-only",
         "publish",
         "revisions",
         "revisions/2",

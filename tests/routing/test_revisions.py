@@ -10,7 +10,7 @@ from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.manifests import thaw
 from routing.models import Entry, Revision
 from routing.services import registry, revisions
-from tests.routing.conftest import DOCUMENT
+from tests.routing.conftest import DOCUMENT, EDITOR
 
 
 def test_what_was_published_reads_back_as_it_was(published):
@@ -128,3 +128,17 @@ def test_order_and_keys_of_schemas_survive(published, by):
     live = revisions.live_document(published)["endpoints"][0]["tools"][0]["input_schema"]
     assert list(live) == ["type", "required", "properties"]
     assert list(live["properties"]) == ["z", "a"]
+
+
+def test_the_number_of_changes_is_found_out_once_for_each_version_of_the_draft(published, django_assert_num_queries):
+    registry.edit_endpoint(published, "notes", {"description": "A book"}, by=EDITOR)
+    assert registry.draft_change_count(published) == 1
+
+    with django_assert_num_queries(0):
+        assert registry.draft_change_count(published) == 1
+    registry.edit_endpoint(published, "hitspec", {"description": "A client"}, by=EDITOR)
+    assert registry.draft_change_count(published) == 2
+
+    revisions.publish(published, message="Both", by=EDITOR)
+    published.refresh_from_db()
+    assert registry.draft_change_count(published) == 0

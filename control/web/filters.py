@@ -1,0 +1,72 @@
+"""Filters of a list: kept in its address, shown as chips, and taken away one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.http import urlencode
+
+LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What was chosen on a list, and the list's own address."""
+
+    path: str
+    names: Sequence[str]
+    chosen: Mapping[str, str]
+    sort: str = ""  # empty for the list's usual order
+
+    @classmethod
+    def read(cls, request: HttpRequest, path: str, names: Sequence[str], sorts: Sequence[str] = ()) -> Filters:
+        """From the query string. What is empty, unknown or beyond LONGEST characters chooses nothing more."""
+        given = {name: request.GET.get(name, "").strip()[:LONGEST] for name in names}
+        sort = request.GET.get("sort", "")
+        known = sort if sort.removeprefix("-") in sorts else ""
+        return cls(path=path, names=names, chosen={name: value for name, value in given.items() if value}, sort=known)
+
+    def address(self, **changed: Any) -> str:
+        """The list with these parts changed; an empty one is left out, and so is the page."""
+        query = {**self.chosen, "sort": self.sort, **changed}
+        kept = {key: value for key, value in query.items() if value}
+        return self.path + (f"?{urlencode(kept)}" if kept else "")
+
+    def chips(self, words: Mapping[str, str]) -> list[dict[str, str]]:
+        """One for each filter: `words` says what it is called where its own name would not do."""
+        return [
+            {"name": name, "word": words.get(name, name), "value": value, "without": self.address(**{name: ""})}
+            for name, value in self.chosen.items()
+        ]
+
+    def heads(self, columns: Sequence[tuple[str, str, str]], usual: str) -> list[dict[str, str]]:
+        """Sortable heads of (key, word, class): where each leads, and in which order the list is now."""
+        now = self.sort or usual
+        return [
+            {
+                "word": word,
+                "class": shape,
+                "address": self.address(sort=f"-{key}" if now == key else "" if key == usual else key),
+                "order": {key: "ascending", f"-{key}": "descending"}.get(now, ""),
+            }
+            for key, word, shape in columns
+        ]
+
+
+def number(request: HttpRequest, name: str = "page") -> int:
+    """The page that was asked for; the first for whatever is no number."""
+    given = request.GET.get(name, "")
+    return int(given) if given.isascii() and given.isdecimal() and len(given) < 8 else 1
+
+
+def turns(filters: Filters, cut: Any, key: str = "page", **others: Any) -> dict[str, Any]:
+    """A page of a list with the addresses of its neighbours, which keep `others`."""
+    earlier, later = cut.number - 1 if cut.number > 2 else "", cut.number + 1
+    return {
+        "cut": cut,
+        "previous": filters.address(**{key: earlier}, **others) if cut.number > 1 else "",
+        "next": filters.address(**{key: later}, **others) if cut.number < cut.pages else "",
+    }
