@@ -199,3 +199,15 @@ def test_an_older_revision_can_be_exported(file, workspace):
     run("import_registry", file, "--publish")
 
     assert read(run("export_registry", "--revision", 1)[1]).document == first
+
+
+def test_an_import_that_needs_approvals_is_proposed_and_says_that_it_is_not_live(file, workspace):
+    type(workspace).objects.filter(pk=workspace.pk).update(approvals_needed=1)
+    live = revisions.live_document(workspace)
+
+    status, said = run("import_registry", file, "--workspace", workspace.name, "--publish")
+
+    assert status == 1
+    assert "Imported and proposed, not published" in said and "0 of the 1 approvals" in said
+    assert revisions.live_document(workspace) == live
+    assert workspace.revisions.open().count() == 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from control.management.answer import AnswerCommand, find_workspace
 from control.management.files import read_file
+from routing.errors import NeedsApproval
 from routing.formats import FORMATS
 from routing.formats.merging import STRATEGIES
 from routing.models.actor import SYSTEM
@@ -55,7 +56,10 @@ class Command(AnswerCommand):
         )
         ok = result["state"] != imports.REFUSED
         if ok and options["publish"] and not options["dry_run"]:
-            live = revisions.publish(workspace, message=options["message"], by=SYSTEM)
+            try:
+                live = revisions.publish(workspace, message=options["message"], by=SYSTEM)
+            except NeedsApproval as problem:
+                raise CommandError(f"Imported and proposed, not published. {problem.message}") from None
             result |= {"revision": live.number, "state": str(live.state), "digest": live.digest}
         self.answer(options, result, _told(result), ok=ok)
 
