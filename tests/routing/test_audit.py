@@ -25,12 +25,13 @@ from routing.models import (
     EndpointRow,
     EntryRow,
     PolicyRow,
+    Review,
     Revision,
     ScopeRow,
     ToolRow,
     Workspace,
 )
-from routing.services import audit, imports, registry, revisions, workspaces
+from routing.services import audit, imports, registry, reviews, revisions, workspaces
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -45,6 +46,7 @@ GOVERNED = (
     PolicyRow,
     EntryRow,
     Revision,
+    Review,
     HarnessKey,
     Membership,
 )
@@ -68,6 +70,10 @@ def _proposed(workspace: Workspace) -> int:
     return revisions.propose(workspace, CHANGED, by=EDITOR).number
 
 
+def _proposed_by_another(workspace: Workspace) -> int:
+    return revisions.propose(workspace, CHANGED, by=Actor(kind="operator", name="ben")).number
+
+
 # Each write service: what makes it ready, and the call. Both get a workspace whose registry is published.
 WRITES = {
     "routing.services.registry.create_workspace": (None, lambda w, _: registry.create_workspace("new", by=EDITOR)),
@@ -78,6 +84,26 @@ WRITES = {
     "routing.services.registry.edit_endpoint": (
         None,
         lambda w, _: registry.edit_endpoint(w, "notes", {"tags": ["paper"]}, by=EDITOR),
+    ),
+    "routing.services.registry.edit_capability": (
+        lambda w: registry.replace_working_copy(w, {**DOCUMENT, "capabilities": [{"name": "notes"}]}, by=EDITOR),
+        lambda w, _: registry.edit_capability(w, "notes", {"keywords": ["paper"]}, by=EDITOR),
+    ),
+    "routing.services.registry.propose_draft": (
+        lambda w: registry.replace_working_copy(w, CHANGED, by=EDITOR),
+        lambda w, _: registry.propose_draft(w, message="", by=EDITOR),
+    ),
+    "routing.services.reviews.approve": (
+        _proposed_by_another,
+        lambda w, number: reviews.approve(w, number, by=EDITOR),
+    ),
+    "routing.services.reviews.reject": (
+        _proposed_by_another,
+        lambda w, number: reviews.reject(w, number, reason="Not now", by=EDITOR),
+    ),
+    "routing.services.reviews.comment": (
+        _proposed_by_another,
+        lambda w, number: reviews.comment(w, number, text="Reads well", by=EDITOR),
     ),
     "routing.services.registry.put": (
         None,
@@ -141,7 +167,11 @@ def write_services() -> set[str]:
         and not name.startswith("_")
         and (by := inspect.signature(function).parameters.get("by"))
         and by.annotation == "Actor"
-    } - {"routing.services.audit.record", "routing.services.registry.others_in_draft"}
+    } - {
+        "routing.services.audit.record",
+        "routing.services.registry.others_in_draft",
+        "routing.services.edits.note",  # a part of every change of the draft, which is told as a whole
+    }
 
 
 def test_every_write_service_is_tried_here() -> None:
@@ -200,6 +230,7 @@ def test_nobody_else_writes_what_is_governed() -> None:
         "control/members.py",
         "routing/mapping.py",
         "routing/services/registry.py",
+        "routing/services/reviews.py",
         "routing/services/revisions.py",
         "routing/services/workspaces.py",
     }
