@@ -15,6 +15,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from control import preferences
 from control.models import Membership, Role
 from routing.choices import AuditResult
 from routing.models import Actor, Workspace
@@ -96,7 +97,9 @@ def enter(request: Any, workspace: str, action: str) -> None:
         note_stranger(request, workspace, by=actor)
         raise Http404
     request.workspace = row
-    request.role = Membership.objects.values_list("role", flat=True).get(user=request.user, workspace=row)
+    member = Membership.objects.values_list("role", "user__preference__theme", "user__preference__time_zone")
+    request.role, theme, time_zone = member.get(user=request.user, workspace=row)
+    preferences.settle(request, theme=theme, time_zone=time_zone)
     request.actor = actor
     if not allows(request.role, action):
         note_denied(request, row.pk, by=actor, lacks=action, role=request.role)

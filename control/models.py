@@ -1,4 +1,4 @@
-"""Sign-in only: who belongs to which workspace, and the keys of harnesses."""
+"""Who signs in: members of workspaces, how each person likes the console, and the keys of harnesses."""
 
 from __future__ import annotations
 
@@ -26,6 +26,20 @@ class Membership(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("user", "workspace"), name="one_role_in_a_workspace")]
+
+
+class Theme(models.TextChoices):
+    LIGHT = "light"
+    DARK = "dark"
+    AUTO = "auto"
+
+
+class Preference(models.Model):
+    """How a person likes the console, on every device; an empty field was never chosen."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preference")
+    theme = models.CharField(max_length=8, choices=Theme.choices, blank=True)
+    time_zone = models.CharField(max_length=64, blank=True)  # of the IANA database; empty is UTC
 
 
 class HarnessKey(models.Model):

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 from django import template
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -60,12 +61,16 @@ def risk(value: str | None) -> SafeString:
 
 @register.simple_tag
 def moment(value: dt.datetime | None, form: str = "clock") -> SafeString:
-    """A time as `<time>`: "clock" with milliseconds, "full" with the date, "ago" for what people did; exact in the title."""
+    """A time as `<time>` in the viewer's zone: "clock" with milliseconds, "full" with the date, "ago" for what people did.
+
+    The exact time stands in the title.
+    """
     if value is None:
         return format_html('<span class="mute">{}</span>', "–")
     exact = value.astimezone(dt.UTC)
     iso = exact.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    full = f"{exact.day} {exact:%b %Y, %H:%M:%S} UTC"
+    local = timezone.localtime(exact)
+    full = f"{local.day} {local:%b %Y, %H:%M:%S %Z}"
     if form == "ago":
         return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', iso, full, ago(exact))
     if form == "full":
@@ -74,7 +79,7 @@ def moment(value: dt.datetime | None, form: str = "clock") -> SafeString:
         '<time datetime="{}" title="{}">{}.{}</time>',
         iso,
         full,
-        f"{exact:%H:%M:%S}",
+        f"{local:%H:%M:%S}",
         f"{exact.microsecond // 1000:03d}",
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from control import preferences
 from control.access import allows
 from routing.models import EndpointRow, Revision, Workspace
 from routing.services import registry
@@ -27,7 +28,8 @@ def frame(request: HttpRequest) -> dict[str, Any]:
 
 
 def theme_of(request: HttpRequest) -> str:
-    theme = request.COOKIES.get(THEME_COOKIE, "auto")
+    """What the person chose; on a page for nobody in particular, what was last chosen in this browser."""
+    theme = preferences.of(request).theme or request.COOKIES.get(THEME_COOKIE, "auto")
     return theme if theme in _WORDS else "auto"
 
 
@@ -39,6 +41,8 @@ def _theme(request: HttpRequest) -> dict[str, Any]:
         "theme_word": _WORDS[theme],
         "themes": THEMES,
         "next_theme": {"value": following, "word": _WORDS[following]},
+        "time_zone": preferences.of(request).zone,
+        "time_zones": preferences.zones,
     }
 
 

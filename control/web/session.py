@@ -7,6 +7,7 @@ from typing import Any
 
 from axes.helpers import get_cool_off
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import authenticate, login, logout
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -17,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from control import preferences
 from control.web.context import THEME_COOKIE, THEMES
 from routing.models import Workspace
 
@@ -85,14 +87,29 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    """Keep the theme in a cookie that the server reads, so that no page flashes in the other one first."""
+    """Keep the theme with the person, and in a cookie for the gate, so that no page flashes in the other one first."""
     chosen = request.POST.get("theme", "auto")
     response = redirect(own_path(request, request.POST.get("next")))
+    if request.user.is_authenticated:
+        preferences.choose_theme(request.user, chosen)
     if chosen in {choice["value"] for choice in THEMES}:
         response.set_cookie(
             THEME_COOKIE, chosen, max_age=YEAR, httponly=True, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
         )
     return response
+
+
+@require_POST
+def zone(request: HttpRequest) -> HttpResponse:
+    """Keep the zone in which a person reads times."""
+    if not request.user.is_authenticated:
+        return redirect("sign-in")
+    chosen = request.POST.get("zone", "")[:64]
+    if preferences.choose_zone(request.user, chosen):
+        messages.success(request, f"Times are told in {chosen}")
+    else:
+        messages.error(request, "That time zone is not known. Nothing was changed.")
+    return redirect(own_path(request, request.POST.get("next")))
 
 
 @never_cache

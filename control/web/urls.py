@@ -58,5 +58,6 @@ urlpatterns = [
     path("sign-in", session.sign_in, name="sign-in"),
     path("sign-out", session.sign_out, name="sign-out"),
     path("theme", session.theme, name="theme"),
+    path("zone", session.zone, name="zone"),
     path("w/<str:workspace>/", include(rooms)),
 ]
