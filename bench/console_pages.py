@@ -79,13 +79,13 @@ def _prepared(draft: bool) -> Any:
 
     from control.models import Membership
     from routing.models.actor import SYSTEM
-    from routing.services import registry, revisions
+    from routing.services import entries, registry, revisions
 
     workspace = registry.create_workspace("bench", by=SYSTEM)
     registry.replace_working_copy(workspace, _document(), by=SYSTEM)
     revisions.publish(workspace, message="Many tools", by=SYSTEM)
     if draft:
-        registry.edit_endpoint(workspace, "place-000", {"description": "Another place"}, by=SYSTEM)
+        entries.edit(workspace, "endpoints", "place-000", {"description": "Another place"}, by=SYSTEM)
     user = get_user_model().objects.create_user("somebody")
     Membership.objects.create(user=user, workspace=workspace, role="editor")
     client = Client()

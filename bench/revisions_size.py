@@ -44,7 +44,7 @@ def measure(wanted: int) -> None:
     from control.demo.documents import default_document
     from routing.models import Entry, Revision
     from routing.models.actor import SYSTEM
-    from routing.services import registry, revisions
+    from routing.services import entries, registry, revisions
 
     call_command("migrate", verbosity=0)
     workspace = registry.create_workspace("bench", by=SYSTEM)
@@ -52,8 +52,12 @@ def measure(wanted: int) -> None:
     whole = len(orjson.dumps(registry.working_document(workspace)))
     took = []
     for number in range(wanted):
-        registry.edit_endpoint(
-            workspace, "git", {"use_when": [f"work in a checked-out repository, variant {number}"]}, by=SYSTEM
+        entries.edit(
+            workspace,
+            "endpoints",
+            "git",
+            {"use_when": [f"work in a checked-out repository, variant {number}"]},
+            by=SYSTEM,
         )
         began = time.perf_counter()
         revisions.publish(workspace, message=f"Variant {number}", by=SYSTEM)

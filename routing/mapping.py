@@ -43,6 +43,16 @@ _CAPABILITY: Document = {"description": "", "deprecated": False}
 _SCOPE: Document = {"policy": "default"}
 _SECTIONS = ("providers", "task_rules", "contracts", "expectations")
 
+# Lists whose entries are edited one at a time: their rows, and the columns of these.
+ENTRIES: dict[str, tuple[Any, Document]] = {
+    "providers": (EntryRow, {}),
+    "endpoints": (EndpointRow, _ENDPOINT),
+    "capabilities": (CapabilityRow, _CAPABILITY),
+    "scopes": (ScopeRow, _SCOPE),
+    "policies": (PolicyRow, {}),
+    "expectations": (EntryRow, {}),
+}
+
 
 def document_of(workspace: Workspace) -> Document:
     """The working copy as a document; entries keep their order, fields at their default are left out."""
@@ -114,20 +124,44 @@ def tool_rows(endpoint: EndpointRow, body: Mapping[str, Any]) -> list[ToolRow]:
     ]
 
 
-def update_endpoint(row: EndpointRow, body: Mapping[str, Any]) -> None:
-    """Make one endpoint's rows say what its document says; its place is kept."""
-    for column, value in _to_columns(body, _ENDPOINT).items():
-        setattr(row, column, value)
-    row.save()
+def update(workspace: Workspace, section: str, bodies: Iterable[Mapping[str, Any]]) -> None:
+    """Make the rows of these entries say what their documents say; known ones keep their place, new ones go last."""
+    model, columns = ENTRIES[section]
+    wanted = list(bodies)
+    rows = {row.name: row for row in _rows(workspace, section).filter(name__in=[body["name"] for body in wanted])}
+    for body in wanted:
+        row = rows.get(body["name"]) or model(workspace=workspace, **_last(workspace, section))
+        fresh = {"name": body["name"], "details": body} if model is EntryRow else _to_columns(body, columns)
+        for column, value in fresh.items():
+            setattr(row, column, value)
+        row.save()
+        if section == "endpoints":
+            _update_tools(row, body)
+
+
+def remove(workspace: Workspace, section: str, names: Iterable[str]) -> None:
+    """Drop the rows of these entries; the others keep their order."""
+    _rows(workspace, section).filter(name__in=list(names)).delete()
+
+
+def _rows(workspace: Workspace, section: str) -> Any:
+    model, _ = ENTRIES[section]
+    rows = model.objects.filter(workspace=workspace)
+    return rows.filter(section=section) if model is EntryRow else rows
+
+
+def _last(workspace: Workspace, section: str) -> Document:
+    place = _rows(workspace, section).order_by("-position").values_list("position", flat=True).first()
+    following = {"position": 0 if place is None else place + 1}
+    return following | ({"section": section} if ENTRIES[section][0] is EntryRow else {})
+
+
+def _update_tools(row: EndpointRow, body: Mapping[str, Any]) -> None:
+    """Tools that the document leaves as they are keep their rows."""
+    if [_from_columns(tool, _TOOL) for tool in row.tools.all()] == list(body.get("tools", ())):
+        return
     row.tools.all().delete()
     ToolRow.objects.bulk_create(tool_rows(row, body), batch_size=200)
-
-
-def update_capability(row: CapabilityRow, body: Mapping[str, Any]) -> None:
-    """Make one capability's row say what its document says; its place is kept."""
-    for column, value in _to_columns(body, _CAPABILITY).items():
-        setattr(row, column, value)
-    row.save()
 
 
 def _put(document: Document, section: str, content: Any) -> None:

@@ -20,7 +20,7 @@ from control.web.forms.capabilities import LinesForm
 from control.web.forms.endpoints import TextForm
 from routing import inventory, mapping
 from routing.models import CapabilityRow, EndpointRow, Workspace
-from routing.services import registry
+from routing.services import entries
 
 COLUMNS = (("capability", "Capability", ""), ("endpoints", "Endpoints", "num"), ("tools", "Tools", "num"))
 USES = {"yes": "In use", "no": "Not in use", "deprecated": "Deprecated"}
@@ -192,7 +192,9 @@ def find(workspace: Workspace, name: str) -> CapabilityRow:
 
 def mark(body: Mapping[str, Any], part: str) -> str:
     """A mark of one part of a capability as somebody reads it."""
-    return registry.endpoint_version({"capability": body["name"], "part": part, "value": body.get(part) or None})
+    return entries.version(
+        {"section": "capabilities", "name": body["name"], "part": [part, ""], "value": body.get(part) or None}
+    )
 
 
 def told(row: CapabilityRow, **forms: Any) -> dict[str, Any]:

@@ -19,12 +19,12 @@ from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
 from control.web.forms.endpoints import ListForm, TextForm
-from routing import mapping, snapshot
+from routing import mapping, snapshot, working
 from routing.engine.inference import describe_traits
 from routing.engine.naming import public_fragments
 from routing.engine.registry import Tool
 from routing.models import Decision, EndpointRow, Workspace
-from routing.services import registry
+from routing.services import entries
 
 FILTERS = ("q", "kind", "enabled", "tag")
 RECENT = timedelta(hours=24)
@@ -100,8 +100,8 @@ def find(workspace: Workspace, name: str) -> EndpointRow:
 
 def mark(body: Mapping[str, Any], part: str, tool: str = "") -> str:
     """A mark of one part of an endpoint as somebody reads it. Parts are apart, so that two people may edit two of them."""
-    value = body.get(part, {}).get(tool) if tool else body.get(part)
-    return registry.endpoint_version({"part": part, "tool": tool, "value": value or None})
+    value = (body.get(part) or {}).get(tool) if tool else body.get(part)
+    return entries.version({"section": "endpoints", "name": body["name"], "part": [part, tool], "value": value or None})
 
 
 def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]:
@@ -138,28 +138,26 @@ def _tools(row: EndpointRow, body: Mapping[str, Any], posted: Posted | None) -> 
     fragments = public_fragments(row.name, [tool.name for tool in rows])
     documents = {tool["name"]: tool for tool in body.get("tools", ())}
     return [
-        tool_line(row, documents[tool.name], fragments[tool.name], body, place, posted)
-        for place, tool in enumerate(rows)
+        tool_line(documents[tool.name], fragments[tool.name], body, place, posted) for place, tool in enumerate(rows)
     ]
 
 
 def tool_line(
-    row: EndpointRow,
     document: Mapping[str, Any],
     fragment: str,
     body: Mapping[str, Any],
     place: int,
     posted: Posted | None = None,
 ) -> dict[str, Any]:
-    key = hint_key(row, document["name"], fragment)
-    hints = row.tool_use_when.get(key, [])
+    key = hint_key(body, document["name"], fragment)
+    hints = body.get("tool_use_when", {}).get(key, [])
     own = posted if posted and posted.tool == key else None
     return {
         "name": document["name"],
         "key": key,
         "place": place,
         "place_text": str(place),
-        "public": f"{row.name}__{fragment}",
+        "public": f"{body['name']}__{fragment}",
         "title": document.get("title") or "",
         "description": document.get("description", ""),
         "enabled": document.get("enabled", True),
@@ -171,9 +169,9 @@ def tool_line(
     }
 
 
-def hint_key(row: EndpointRow, wire: str, fragment: str) -> str:
+def hint_key(body: Mapping[str, Any], wire: str, fragment: str) -> str:
     """The key under which a tool's hints lie: as the registry spells it, else the name that the endpoint publishes."""
-    return next((key for key in (wire, fragment) if key in row.tool_use_when), wire)
+    return next((key for key in (wire, fragment) if key in body.get("tool_use_when", {})), wire)
 
 
 def _traits(document: Mapping[str, Any]) -> Any:
@@ -230,5 +228,5 @@ def _reached(catalog: Any, scope: str, endpoint: Any) -> dict[str, Any]:
 
 
 def _differs(request: HttpRequest, row: EndpointRow, body: Mapping[str, Any]) -> bool:
-    live = registry.revisions.live_document(request.workspace)  # type: ignore[attr-defined]
+    live = working.live_of(request.workspace)  # type: ignore[attr-defined]
     return next((one for one in live.get("endpoints", ()) if one["name"] == row.name), None) != body

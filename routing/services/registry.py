@@ -1,4 +1,7 @@
-"""The working copy: read it, change one entry, replace it whole, or drop it. Every change is validated as a whole document."""
+"""The working copy: read it, replace it whole, propose it, or drop it. Every change is validated as a whole document.
+
+Changes of single entries are in `entries`.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ from typing import Any
 
 from django.db import transaction
 
-from routing import mapping
-from routing.engine.canonical import canonical_json, digest_of, document_digest
+from routing import mapping, working
+from routing.engine.canonical import digest_of
 from routing.engine.diff import Change, diff
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
-from routing.errors import InvalidRegistry, NotFound, StaleDraft
+from routing.errors import InvalidRegistry, StaleDraft
 from routing.manifests import thaw
-from routing.models import Actor, CapabilityRow, EndpointRow, Revision, Workspace
-from routing.sealing import keyed_digest
+from routing.models import Actor, Revision, Workspace
 from routing.services import audit, edits, reviews, revisions
+from routing.working import WorkingCopy
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
@@ -39,17 +42,22 @@ def create_workspace(name: str, *, title: str = "", by: Actor) -> Workspace:
 
 
 def working_document(workspace: Workspace) -> Document:
-    """The working copy as a document in canonical order."""
+    """The working copy as a document in canonical order, the caller's own to change."""
     return mapping.document_of(workspace)
 
 
 def checked(document: Mapping[str, Any]) -> tuple[Document, list[Mapping[str, Any]]]:
     """The document in its canonical spelling, and warnings; raises InvalidRegistry with every problem."""
+    copy, warnings = _read(document)
+    return copy.document, warnings
+
+
+def _read(document: Mapping[str, Any]) -> tuple[WorkingCopy, list[Mapping[str, Any]]]:
     try:
         parsed = parse_document(document)
     except RegistryError as error:
         raise InvalidRegistry("The registry document breaks its rules; nothing was saved.", error.problems) from None
-    return to_document(parsed.registry), list(parsed.warnings)
+    return WorkingCopy(document=to_document(parsed.registry), registry=parsed.registry), list(parsed.warnings)
 
 
 @transaction.atomic
@@ -65,50 +73,50 @@ def replace_working_copy(
 
     `action` names in the audit log for what it is done.
     """
-    canonical, warnings = checked(document)
+    copy, warnings = _read(document)
     lock(workspace)
-    before = working_document(workspace)
-    mapping.replace(workspace, canonical)
-    _note_change(workspace, before, action=action, target="draft", message=message, by=by)
+    before = working.copy_of(workspace)
+    mapping.replace(workspace, copy.document)
+    note_change(workspace, before, copy, action=action, target="draft", message=message, by=by)
     logger.info("working copy of %s replaced by %s", workspace.name, by)
     return warnings
 
 
-def _note_change(workspace: Workspace, before: Document, *, action: str, target: str, message: str, by: Actor) -> None:
+def note_change(
+    workspace: Workspace,
+    before: WorkingCopy,
+    after: WorkingCopy,
+    *,
+    action: str,
+    target: str,
+    message: str = "",
+    by: Actor,
+) -> None:
     """What every write to the working copy ends with: an entry of the audit log, and who changed it last.
 
     Nobody did when it says what is live, and the same as before when nothing changed. A change takes the approvals of an
     open proposal that says something else.
     """
-    document = working_document(workspace)
-    changes = diff(before, document)
-    new = digest_of(document)
+    changes = diff(before.document, after.document)
     audit.record(
         workspace.pk,
         action,
         target,
         by=by,
-        before={"digest": digest_of(before)},
-        after={"digest": new},
+        before={"digest": before.digest},
+        after={"digest": after.digest},
         changes=changes,
         message=message,
     )
     if changes:
-        _count_change(workspace)
-        reviews.void(workspace, new)
-    if new == digest_of(revisions.live_document(workspace)):
+        working.written(workspace, after)
+        reviews.void(workspace, after.digest)
+    if after.digest == working.live_digest(workspace):
         _set_author(workspace, "")
         edits.drop(workspace)
     elif changes:
         _set_author(workspace, str(by))
         edits.note(workspace, changes, message=message, by=by)
-
-
-def _count_change(workspace: Workspace) -> None:
-    """Give the working copy its next version; its writers come one at a time."""
-    present = Workspace.objects.values_list("draft_version", flat=True).get(pk=workspace.pk)
-    workspace.draft_version = present + 1
-    Workspace.objects.filter(pk=workspace.pk).update(draft_version=workspace.draft_version)
 
 
 def _set_author(workspace: Workspace, name: str) -> None:
@@ -118,7 +126,7 @@ def _set_author(workspace: Workspace, name: str) -> None:
 
 def others_in_draft(workspace: Workspace, by: Actor) -> str:
     """Who else has changes in the draft that are not live yet; empty when nobody has."""
-    if digest_of(working_document(workspace)) == digest_of(revisions.live_document(workspace)):
+    if draft_digest(workspace) == working.live_digest(workspace):
         return ""
     proposal = workspace.revisions.open().first()
     authors = (
@@ -128,81 +136,9 @@ def others_in_draft(workspace: Workspace, by: Actor) -> str:
     return next((name for name in authors if name not in ("", str(by))), "")
 
 
-def endpoint_version(body: Mapping[str, Any]) -> str:
-    """A mark of an endpoint, or of another entry, as somebody read it, to notice that somebody else changed it since."""
-    return keyed_digest("endpoint-version", canonical_json(body).decode())[:16]
-
-
-@transaction.atomic
-def edit_endpoint(
-    workspace: Workspace, name: str, changes: Mapping[str, Any], *, by: Actor, version: str | None = None
-) -> EndpointRow:
-    """Change fields of one endpoint in the draft. `None` drops a field back to its default.
-
-    Raises NotFound, StaleDraft (with the present document of the endpoint in `details`) when `version` is given and the
-    endpoint has changed since, and InvalidRegistry with paths below the endpoint.
-    """
-    lock(workspace)
-    row = EndpointRow.objects.filter(workspace=workspace, name=name).prefetch_related("tools").first()
-    if row is None:
-        raise NotFound(f"There is no endpoint {name} in this workspace.")
-    before = mapping.endpoint_document(row)
-    if version is not None and version != endpoint_version(before):
-        raise StaleDraft(
-            "Somebody changed this endpoint since you opened it.",
-            [{"path": name, "message": "changed", "value": before}],
-        )
-    after = {key: value for key, value in {**before, **changes}.items() if value is not None}
-    body = _checked_entry(workspace, "endpoints", name, after)
-    present = working_document(workspace)
-    mapping.update_endpoint(row, body)
-    _note_change(workspace, present, action="endpoint.changed", target=f"endpoint {name}", message="", by=by)
-    logger.info("endpoint %s of %s edited by %s: %s", name, workspace.name, by, ", ".join(sorted(changes)))
-    fresh: EndpointRow = EndpointRow.objects.prefetch_related("tools").get(pk=row.pk)
-    return fresh
-
-
-@transaction.atomic
-def edit_capability(
-    workspace: Workspace, name: str, changes: Mapping[str, Any], *, by: Actor, version: str | None = None
-) -> CapabilityRow:
-    """Change fields of one capability in the draft, as `edit_endpoint` does of an endpoint, and raise as it does."""
-    lock(workspace)
-    row: CapabilityRow | None = CapabilityRow.objects.filter(workspace=workspace, name=name).first()
-    if row is None:
-        raise NotFound(f"There is no capability {name} in this workspace.")
-    before = mapping.capability_document(row)
-    if version is not None and version != endpoint_version(before):
-        raise StaleDraft(
-            "Somebody changed this capability since you opened it.",
-            [{"path": name, "message": "changed", "value": before}],
-        )
-    after = {key: value for key, value in {**before, **changes}.items() if value is not None}
-    body = _checked_entry(workspace, "capabilities", name, after)
-    present = working_document(workspace)
-    mapping.update_capability(row, body)
-    _note_change(workspace, present, action="capability.changed", target=f"capability {name}", message="", by=by)
-    logger.info("capability %s of %s edited by %s: %s", name, workspace.name, by, ", ".join(sorted(changes)))
-    return row
-
-
-def _checked_entry(workspace: Workspace, section: str, name: str, body: Mapping[str, Any]) -> Document:
-    """One entry of a list as the whole document would have it; raises InvalidRegistry with paths below the entry."""
-    document = working_document(workspace)
-    place = next(i for i, entry in enumerate(document[section]) if entry["name"] == name)
-    document[section][place] = dict(body)
-    try:
-        parsed = parse_document(document)
-    except RegistryError as error:
-        prefix = f"{section}[{place}]"
-        problems = [{**problem, "path": problem["path"].removeprefix(f"{prefix}.")} for problem in error.problems]
-        raise InvalidRegistry("This change breaks a rule of the registry; nothing was saved.", problems) from None
-    return dict(to_document(parsed.registry)[section][place])
-
-
 def draft_changes(workspace: Workspace) -> list[Change]:
     """What publishing would change: the live document against the working copy."""
-    return diff(revisions.live_document(workspace), working_document(workspace))
+    return diff(working.live_of(workspace), working.copy_of(workspace).document)
 
 
 _counted: dict[Any, tuple[tuple[int, Any], int]] = {}  # workspace id -> ((draft's version, live revision), changes)
@@ -218,7 +154,7 @@ def draft_change_count(workspace: Workspace) -> int:
 
 
 def draft_digest(workspace: Workspace) -> str:
-    return document_digest(working_document(workspace))
+    return working.copy_of(workspace).digest
 
 
 @transaction.atomic
@@ -288,7 +224,7 @@ class _Found:
 
 
 def _found(workspace: Workspace, by: Actor) -> _Found:
-    live, draft = digest_of(revisions.live_document(workspace)), digest_of(working_document(workspace))
+    live, draft = working.live_digest(workspace), draft_digest(workspace)
     proposal = workspace.revisions.open().first()
     proposed = proposal.digest if proposal else live
     author = Workspace.objects.values_list("draft_by", flat=True).get(pk=workspace.pk)

@@ -10,7 +10,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from routing import bus, generation, mapping, snapshot
+from routing import bus, generation, mapping, snapshot, working
 from routing.choices import RevisionState
 from routing.engine.canonical import digest_of, document_digest
 from routing.engine.diff import diff
@@ -21,6 +21,7 @@ from routing.manifests import EMPTY, freeze, thaw
 from routing.models import Actor, Revision, Workspace
 from routing.reviewing import authors_of, edits_of, standing
 from routing.services import audit, edits
+from routing.working import WorkingCopy
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
@@ -187,8 +188,12 @@ def _try_out(revision: Revision) -> None:
 
 def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
     workspace, document = revision.workspace, thaw(revision)
-    if digest_of(mapping.document_of(workspace)) == digest_of(live_document(workspace)):
-        mapping.replace(workspace, document)  # without a draft the working copy follows, else it would undo this
+    draft = working.copy_of(workspace)
+    if draft.digest == working.live_digest(workspace) and draft.digest != revision.digest:
+        # Without a draft the working copy follows, else it would undo this.
+        draft = WorkingCopy(document=document, registry=parse_document(document).registry)
+        mapping.replace(workspace, document)
+        working.written(workspace, draft)
     Revision.objects.filter(workspace=revision.workspace, state=RevisionState.LIVE).update(
         state=RevisionState.SUPERSEDED
     )
@@ -198,9 +203,8 @@ def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
     revision.published_by = str(by)
     revision.save(update_fields=["state", "message", "published_at", "published_by", "approvals_needed", "emergency"])
     Workspace.objects.filter(pk=revision.workspace_id).update(live_revision=revision)
-    draft = mapping.document_of(workspace)
-    edits.settle(revision, document, draft)
-    if digest_of(draft) == revision.digest:
+    edits.settle(revision, document, draft.document)
+    if draft.digest == revision.digest:
         Workspace.objects.filter(pk=revision.workspace_id).update(draft_by="")  # nothing is left to be lost
     generation.bump()
     transaction.on_commit(lambda: _announce(revision), robust=True)

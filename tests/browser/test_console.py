@@ -7,7 +7,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from routing.services import registry, revisions
+from routing.services import entries, registry, revisions
 from tests.installation import eventually
 from tests.routing.conftest import DOCUMENT, EDITOR
 from tests.web import crowd
@@ -49,9 +49,9 @@ def test_a_refused_hint_stays_in_its_field_with_the_reason_beside_it(sign_in):
 
 
 def test_what_is_typed_while_a_save_is_on_its_way_is_kept_and_saved(sign_in, workspace, monkeypatch):
-    registry.edit_endpoint(workspace, "hitspec", {"use_when": ["first hint", "second hint"]}, by=EDITOR)
-    edit = registry.edit_endpoint
-    monkeypatch.setattr(registry, "edit_endpoint", lambda *args, **kwargs: (time.sleep(0.6), edit(*args, **kwargs))[1])
+    entries.edit(workspace, "endpoints", "hitspec", {"use_when": ["first hint", "second hint"]}, by=EDITOR)
+    edit = entries.edit
+    monkeypatch.setattr(entries, "edit", lambda *args, **kwargs: (time.sleep(0.6), edit(*args, **kwargs))[1])
     page = sign_in("endpoints/hitspec")
 
     page.get_by_label("Hint 1", exact=True).fill("first hint, better")

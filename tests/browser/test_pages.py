@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from routing.models import Actor, Workspace
-from routing.services import registry, reviews
+from routing.services import entries, registry, reviews
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -22,8 +22,8 @@ def pages(decide, workspace) -> list[str]:
     words = [{"name": "long-context", "synonyms": ["much text", "نص طويل"], "keywords": ["book"]}, {"name": "gap"}]
     registry.replace_working_copy(workspace, {**DOCUMENT, "capabilities": words}, by=EDITOR)
     carried = [{"name": "long-context", "level": 0.6}, "elsewhere"]
-    registry.edit_endpoint(workspace, "notes", {"capabilities": carried}, by=EDITOR)
-    registry.edit_endpoint(workspace, "hitspec", {"use_when": ["fetch a page", "git"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"capabilities": carried}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "hitspec", {"use_when": ["fetch a page", "git"]}, by=EDITOR)
     Workspace.objects.filter(pk=workspace.pk).update(approvals_needed=2)
     registry.propose_draft(workspace, message="Say when to fetch", by=EDITOR)
     reviews.approve(workspace, 3, comment="Reads well", by=Actor(kind="operator", name="ben"))

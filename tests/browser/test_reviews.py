@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from routing.models import Workspace
-from routing.services import registry, revisions
+from routing.services import entries, registry, revisions
 from tests.cast import PASSWORD, person
 from tests.routing.conftest import EDITOR
 
@@ -68,13 +68,13 @@ def test_one_proposes_another_approves_and_it_goes_live(enter, workspace):
 
 def test_a_change_after_the_approval_asks_for_it_again(enter, workspace):
     Workspace.objects.filter(pk=workspace.pk).update(approvals_needed=1)
-    registry.edit_endpoint(workspace, "notes", {"description": "Notes of the team"}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"description": "Notes of the team"}, by=EDITOR)
     registry.propose_draft(workspace, message="Describe notes", by=EDITOR)
     rob = enter("rob", "reviewer", "publish")
     rob.get_by_role("button", name="Approve").click()
     expect(rob.get_by_role("button", name="Publish")).not_to_have_attribute("aria-disabled", "true")
 
-    registry.edit_endpoint(workspace, "notes", {"description": "Other words"}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"description": "Other words"}, by=EDITOR)
     rob.get_by_role("button", name="Publish").click()
 
     expect(rob.get_by_role("alert")).to_contain_text("The draft changed after you opened this page")

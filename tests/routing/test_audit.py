@@ -31,7 +31,7 @@ from routing.models import (
     ToolRow,
     Workspace,
 )
-from routing.services import audit, imports, registry, reviews, revisions, workspaces
+from routing.services import audit, entries, imports, registry, reviews, revisions, workspaces
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -53,12 +53,12 @@ GOVERNED = (
 CHANGED = {**DOCUMENT, "scopes": [{"name": "default"}]}
 
 
-def entries(workspace: Workspace) -> list[AuditEntry]:
+def told_entries(workspace: Workspace) -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(workspace=workspace).order_by("seq"))
 
 
 def newest(workspace: Workspace) -> AuditEntry:
-    return entries(workspace)[-1]
+    return told_entries(workspace)[-1]
 
 
 # --- complete by construction -----------------------------------------------------------------------------------------
@@ -81,13 +81,21 @@ WRITES = {
         None,
         lambda w, _: registry.replace_working_copy(w, CHANGED, by=EDITOR),
     ),
-    "routing.services.registry.edit_endpoint": (
+    "routing.services.entries.edit": (
         None,
-        lambda w, _: registry.edit_endpoint(w, "notes", {"tags": ["paper"]}, by=EDITOR),
+        lambda w, _: entries.edit(w, "endpoints", "notes", {"tags": ["paper"]}, by=EDITOR),
     ),
-    "routing.services.registry.edit_capability": (
-        lambda w: registry.replace_working_copy(w, {**DOCUMENT, "capabilities": [{"name": "notes"}]}, by=EDITOR),
-        lambda w, _: registry.edit_capability(w, "notes", {"keywords": ["paper"]}, by=EDITOR),
+    "routing.services.entries.edit_many": (
+        None,
+        lambda w, _: entries.edit_many(w, "endpoints", ["notes", "hitspec"], lambda _: {"enabled": False}, by=EDITOR),
+    ),
+    "routing.services.entries.add": (
+        None,
+        lambda w, _: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
+    ),
+    "routing.services.entries.remove": (
+        lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
+        lambda w, _: entries.remove(w, "capabilities", ["paper"], by=EDITOR),
     ),
     "routing.services.registry.propose_draft": (
         lambda w: registry.replace_working_copy(w, CHANGED, by=EDITOR),
@@ -171,6 +179,7 @@ def write_services() -> set[str]:
         "routing.services.audit.record",
         "routing.services.registry.others_in_draft",
         "routing.services.edits.note",  # a part of every change of the draft, which is told as a whole
+        "routing.services.registry.note_change",  # what tells it
     }
 
 
@@ -225,6 +234,7 @@ def test_nobody_else_writes_what_is_governed() -> None:
     assert writers - {
         "routing/services/ledger/write.py",  # how long the chain is, and how much there is to learn from
         "routing/services/calibration.py",
+        "routing/working.py",  # which version of the working copy the tables hold
     } <= {
         "control/keys.py",
         "control/members.py",
@@ -237,17 +247,17 @@ def test_nobody_else_writes_what_is_governed() -> None:
 
 
 def test_a_change_that_was_refused_leaves_neither_itself_nor_an_entry(published):
-    told = len(entries(published))
+    told = len(told_entries(published))
 
     with pytest.raises(InvalidRegistry):
-        registry.edit_endpoint(published, "notes", {"kind": "no such kind"}, by=EDITOR)
+        entries.edit(published, "endpoints", "notes", {"kind": "no such kind"}, by=EDITOR)
 
-    assert len(entries(published)) == told
+    assert len(told_entries(published)) == told
 
 
 # --- what an entry says -------------------------------------------------------------------------------------------------
 def test_an_entry_says_which_fields_changed_from_what_to_what(published):
-    registry.edit_endpoint(published, "notes", {"description": "Notes of the team"}, by=Actor(kind="key", name="ci"))
+    entries.edit(published, "endpoints", "notes", {"description": "Notes of the team"}, by=Actor(kind="key", name="ci"))
 
     entry = newest(published)
 
@@ -272,7 +282,7 @@ def test_the_name_of_the_outer_action_is_kept(published):
     registry.put(published, CHANGED, message="Fewer scopes", seen=None, by=EDITOR)
     registry.discard_draft(published, by=EDITOR)
 
-    assert [(entry.action, entry.message) for entry in entries(published)[-3:]] == [
+    assert [(entry.action, entry.message) for entry in told_entries(published)[-3:]] == [
         ("registry.put", "Fewer scopes"),
         ("revision.proposed", "Fewer scopes"),
         ("draft.discarded", ""),
@@ -280,7 +290,7 @@ def test_the_name_of_the_outer_action_is_kept(published):
 
 
 def test_a_publication_names_both_revisions_and_what_they_differ_in(published):
-    registry.edit_endpoint(published, "notes", {"tags": ["paper"]}, by=EDITOR)
+    entries.edit(published, "endpoints", "notes", {"tags": ["paper"]}, by=EDITOR)
     revisions.publish(published, message="Tag it", by=EDITOR)
 
     entry = newest(published)
@@ -312,7 +322,7 @@ def test_a_key_is_told_without_the_key_and_without_its_digest(published):
     row, plain = keys.create_key(published, "default", name="ci", by=EDITOR)
     keys.revoke_key(row, by=EDITOR)
 
-    told = str([audit.said(entry) for entry in entries(published)])
+    told = str([audit.said(entry) for entry in told_entries(published)])
 
     assert "key ci" in told and plain not in told and row.digest not in told and plain[4:20] not in told
 
@@ -357,7 +367,7 @@ def test_an_entry_names_the_request_it_was_made_in(published):
 
 # --- the chain ------------------------------------------------------------------------------------------------------------
 def test_numbers_have_no_gap_and_every_entry_follows_the_one_before(published):
-    rows = entries(published)
+    rows = told_entries(published)
 
     assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
     assert [row.prev_hash for row in rows] == [GENESIS, *(row.hash for row in rows[:-1])]
@@ -396,7 +406,7 @@ def test_a_changed_entry_is_found_by_its_own_number(published, column, value):
 
 @pytest.mark.parametrize("place", [1, 3, -1])
 def test_a_removed_entry_is_found_by_the_missing_number(published, place):
-    seqs = [entry.seq for entry in entries(published)]
+    seqs = [entry.seq for entry in told_entries(published)]
     removed = seqs[-1] if place == -1 else place
     AuditEntry.objects.filter(workspace=published, seq=removed).delete()
 
@@ -418,7 +428,7 @@ def test_a_head_that_was_removed_or_set_back_is_found_and_appending_goes_on(publ
 def test_workspaces_have_chains_of_their_own(published):
     other = registry.create_workspace("other", by=EDITOR)
 
-    assert entries(other)[0].seq == 1
+    assert told_entries(other)[0].seq == 1
     AuditEntry.objects.filter(workspace=other).update(actor="x")
     assert audit.verify(published).ok
     assert not audit.verify(other).ok
@@ -430,12 +440,12 @@ def test_writers_at_the_same_moment_neither_block_each_other_nor_break_the_chain
     workspace = registry.create_workspace("acme", by=EDITOR)
     registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
     writes = [
-        lambda n: registry.edit_endpoint(workspace, "notes", {"description": f"Notes {n}"}, by=EDITOR),
+        lambda n: entries.edit(workspace, "endpoints", "notes", {"description": f"Notes {n}"}, by=EDITOR),
         lambda n: keys.create_key(workspace, "default", name=f"key-{n}", by=EDITOR),
         lambda n: audit.record(workspace.pk, "access.denied", by=EDITOR),
         lambda n: revisions.publish(workspace, message=f"Number {n}", by=EDITOR),
     ]
-    told, failed = len(entries(workspace)), []
+    told, failed = len(told_entries(workspace)), []
 
     def work(write):
         try:
@@ -454,4 +464,4 @@ def test_writers_at_the_same_moment_neither_block_each_other_nor_break_the_chain
 
     assert failed == []
     assert audit.verify(workspace).ok
-    assert len(entries(workspace)) >= told + 18
+    assert len(told_entries(workspace)) >= told + 18

@@ -10,7 +10,7 @@ from control.settings import CELERY_BEAT_SCHEDULE, CELERY_TASK_ROUTES
 from routing import generation, snapshot, tasks
 from routing.engine.calibration import SHIPPED
 from routing.models import AuditEntry, CalibrationRow, Decision, Workspace
-from routing.services import calibration, decisions, ledger, registry
+from routing.services import calibration, decisions, entries, ledger, registry
 from routing.services.ledger import Report
 
 QUERY = "fetch https://example.com/guide as Markdown"
@@ -134,7 +134,7 @@ def test_publishing_keeps_what_was_learnt(caller, published, by):
 
     report(caller, *(outcome(one, "failure") for one in asked(caller, 30)))
     tasks.recalibrate()
-    registry.edit_endpoint(published, "notes", {"tags": ["paper"]}, by=by)
+    entries.edit(published, "endpoints", "notes", {"tags": ["paper"]}, by=by)
     revisions.publish(published, message="Tags", by=by)
 
     assert snapshot.live(published.pk).catalog.calibration.version == 1

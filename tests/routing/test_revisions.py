@@ -9,7 +9,7 @@ from routing.engine.canonical import document_digest
 from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.manifests import thaw
 from routing.models import Entry, Revision
-from routing.services import registry, revisions
+from routing.services import entries, registry, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 
@@ -47,7 +47,7 @@ def test_a_document_equal_to_an_older_revision_gets_a_new_number(published, by):
 def test_many_revisions_store_each_entry_once(published, by):
     before = Entry.objects.filter(workspace=published).count()
     for number in range(20):
-        registry.edit_endpoint(published, "notes", {"description": f"Notebook {number}"}, by=by)
+        entries.edit(published, "endpoints", "notes", {"description": f"Notebook {number}"}, by=by)
         revisions.publish(published, message=f"Edit {number}", by=by)
 
     assert Entry.objects.filter(workspace=published).count() == before + 20
@@ -55,7 +55,7 @@ def test_many_revisions_store_each_entry_once(published, by):
 
 def test_every_revision_keeps_its_own_document(published, by):
     old = Revision.objects.get(workspace=published, number=2)
-    registry.edit_endpoint(published, "hitspec", {"use_when": ["call an HTTP interface"]}, by=by)
+    entries.edit(published, "endpoints", "hitspec", {"use_when": ["call an HTTP interface"]}, by=by)
     revisions.publish(published, message="Other hint", by=by)
 
     assert thaw(old)["endpoints"][0]["use_when"] == ["fetch a public web page as readable Markdown text"]
@@ -63,7 +63,7 @@ def test_every_revision_keeps_its_own_document(published, by):
 
 
 def test_an_edit_lands_in_the_draft_and_not_in_what_is_live(published, by):
-    registry.edit_endpoint(published, "hitspec", {"tags": ["web"]}, by=by)
+    entries.edit(published, "endpoints", "hitspec", {"tags": ["web"]}, by=by)
 
     changes = [change.as_dict() for change in registry.draft_changes(published)]
     assert changes == [
@@ -73,25 +73,25 @@ def test_an_edit_lands_in_the_draft_and_not_in_what_is_live(published, by):
 
 def test_an_edit_that_breaks_a_rule_is_refused_with_its_field_and_saves_nothing(published, by):
     with pytest.raises(InvalidRegistry) as refused:
-        registry.edit_endpoint(published, "hitspec", {"use_when": ["ok", " "], "tags": ["x"]}, by=by)
+        entries.edit(published, "endpoints", "hitspec", {"use_when": ["ok", " "], "tags": ["x"]}, by=by)
 
     assert [detail["path"] for detail in refused.value.details] == ["use_when[1]"]
     assert registry.draft_changes(published) == []
 
 
 def test_an_edit_of_something_that_changed_meanwhile_is_stale_and_shows_the_present_state(published, by):
-    seen = registry.endpoint_version(revisions.live_document(published)["endpoints"][0])
-    registry.edit_endpoint(published, "hitspec", {"tags": ["web"]}, by=by, version=seen)
+    seen = entries.version(revisions.live_document(published)["endpoints"][0])
+    entries.edit(published, "endpoints", "hitspec", {"tags": ["web"]}, by=by, read=seen)
 
     with pytest.raises(StaleDraft) as stale:
-        registry.edit_endpoint(published, "hitspec", {"tags": ["http"]}, by=by, version=seen)
+        entries.edit(published, "endpoints", "hitspec", {"tags": ["http"]}, by=by, read=seen)
 
     assert stale.value.details[0]["value"]["tags"] == ["web"]
     assert registry.working_document(published)["endpoints"][0]["tags"] == ["web"]
 
 
 def test_a_discarded_draft_leaves_what_is_live(published, by):
-    registry.edit_endpoint(published, "hitspec", {"tags": ["web"]}, by=by)
+    entries.edit(published, "endpoints", "hitspec", {"tags": ["web"]}, by=by)
     registry.discard_draft(published, by=by)
 
     assert registry.draft_changes(published) == []
@@ -111,7 +111,7 @@ def test_a_bad_document_is_refused_whole_with_every_problem(published, by):
 
 def test_an_unknown_endpoint_cannot_be_edited(published, by):
     with pytest.raises(NotFound):
-        registry.edit_endpoint(published, "nowhere", {"tags": []}, by=by)
+        entries.edit(published, "endpoints", "nowhere", {"tags": []}, by=by)
 
 
 def test_order_and_keys_of_schemas_survive(published, by):
@@ -131,12 +131,12 @@ def test_order_and_keys_of_schemas_survive(published, by):
 
 
 def test_the_number_of_changes_is_found_out_once_for_each_version_of_the_draft(published, django_assert_num_queries):
-    registry.edit_endpoint(published, "notes", {"description": "A book"}, by=EDITOR)
+    entries.edit(published, "endpoints", "notes", {"description": "A book"}, by=EDITOR)
     assert registry.draft_change_count(published) == 1
 
     with django_assert_num_queries(0):
         assert registry.draft_change_count(published) == 1
-    registry.edit_endpoint(published, "hitspec", {"description": "A client"}, by=EDITOR)
+    entries.edit(published, "endpoints", "hitspec", {"description": "A client"}, by=EDITOR)
     assert registry.draft_change_count(published) == 2
 
     revisions.publish(published, message="Both", by=EDITOR)

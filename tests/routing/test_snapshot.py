@@ -5,7 +5,7 @@ import pytest
 from routing import snapshot
 from routing.errors import InvalidRegistry, NotFound
 from routing.models import Revision
-from routing.services import registry, revisions
+from routing.services import entries, registry, revisions
 
 
 def test_an_imported_server_without_tools_is_published_and_answers_go_on(published, by, caller):
@@ -21,7 +21,7 @@ def test_what_cannot_be_compiled_does_not_go_live(published, by, monkeypatch):
     def fail(*_, **__):
         raise KeyError("word")
 
-    registry.edit_endpoint(published, "notes", {"tags": ["x"]}, by=by)
+    entries.edit(published, "endpoints", "notes", {"tags": ["x"]}, by=by)
     monkeypatch.setattr(snapshot, "load_registry", fail)
     with pytest.raises(InvalidRegistry):
         revisions.publish(published, message="Broken", by=by)

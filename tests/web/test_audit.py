@@ -12,7 +12,7 @@ from django.test import Client
 from control.keys import create_key
 from routing.events import AUDITED, chain_hash
 from routing.models import AuditEntry
-from routing.services import audit, registry, revisions
+from routing.services import audit, entries, registry, revisions
 from tests.cast import PASSWORD, person
 from tests.routing.conftest import EDITOR
 
@@ -183,7 +183,7 @@ def test_pages_follow_each_other_without_gap_or_repeat_although_reading_adds_ent
 )
 def test_filters_say_what_is_shown(admin, workspace, query, found):
     with audit.origin("a-request", ""):
-        registry.edit_endpoint(workspace, "hitspec", {"tags": ["web"]}, by=EDITOR)
+        entries.edit(workspace, "endpoints", "hitspec", {"tags": ["web"]}, by=EDITOR)
 
     response = admin.get(f"/w/acme/audit?{query}")
 
@@ -213,7 +213,7 @@ def test_hostile_text_stays_text(admin, workspace):
 
 # --- one entry ----------------------------------------------------------------------------------------------------------
 def test_an_entry_shows_before_and_after_and_its_place(admin, workspace):
-    registry.edit_endpoint(workspace, "notes", {"description": "Notes of the team"}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"description": "Notes of the team"}, by=EDITOR)
     revisions.publish(workspace, message="Say whose notes", by=EDITOR)
     changed, published = newest(workspace, action="endpoint.changed"), newest(workspace, action="revision.published")
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from routing.models import CapabilityRow
-from routing.services import registry, revisions
+from routing.services import entries, registry, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 from tests.web import crowd
 from tests.web.test_tools import publish
@@ -152,7 +152,7 @@ def test_a_description_of_ten_thousand_characters_is_kept_or_refused_and_never_c
 
 def test_two_people_who_edit_the_same_words_both_see_both(editor, workspace, words):
     read = read_mark(editor)
-    registry.edit_capability(workspace, "web-fetch", {"synonyms": ["theirs"]}, by=EDITOR)
+    entries.edit(workspace, "capabilities", "web-fetch", {"synonyms": ["theirs"]}, by=EDITOR)
 
     text = save(editor, value="mine", read=read).content.decode()
     assert "Somebody else changed this while you did." in text and "theirs" in text and "mine" in text
@@ -164,7 +164,7 @@ def test_two_people_who_edit_the_same_words_both_see_both(editor, workspace, wor
 
 def test_another_part_may_be_edited_meanwhile(editor, workspace, words):
     read = read_mark(editor)
-    registry.edit_capability(workspace, "web-fetch", {"keywords": ["theirs"]}, by=EDITOR)
+    entries.edit(workspace, "capabilities", "web-fetch", {"keywords": ["theirs"]}, by=EDITOR)
 
     save(editor, value="mine", read=read)
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from routing.models import EndpointRow
-from routing.services import registry
+from routing.services import entries, registry
 from tests.routing.conftest import EDITOR
 
 HTMX = {"HX-Request": "true"}
@@ -23,7 +23,7 @@ def editor(enter):
 
 def read_mark(client, part: str = "use_when", tool: str = "") -> str:
     text = client.get("/w/acme/endpoints/hitspec").content.decode()
-    start = text.index(f'id="part-{part}"' if not tool else f'name="tool" value="{tool}"') - (200 if tool else 0)
+    start = text.index(f'id="part-{part}"' if not tool else f'name="key" value="{tool}"') - (200 if tool else 0)
     return re.search(r'name="read" value="([^"]+)"', text[start:])[1]
 
 
@@ -101,7 +101,7 @@ def test_adding_opens_an_empty_field_and_saves_nothing_yet(editor, hitspec):
     ],
 )
 def test_hints_are_moved_and_removed(editor, workspace, hitspec, do, after):
-    registry.edit_endpoint(workspace, "hitspec", {"use_when": ["a a", "b b", "c c"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "hitspec", {"use_when": ["a a", "b b", "c c"]}, by=EDITOR)
 
     save(editor, hint=["a a", "b b", "c c"], read=read_mark(editor), do=do)
 
@@ -128,7 +128,7 @@ def test_line_breaks_become_spaces(editor, hitspec):
 
 def test_two_people_who_edit_the_same_hints_both_see_both(editor, workspace, hitspec):
     mark = read_mark(editor)
-    registry.edit_endpoint(workspace, "hitspec", {"use_when": ["theirs is here"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "hitspec", {"use_when": ["theirs is here"]}, by=EDITOR)
 
     text = save(editor, hint=["mine is here"], read=mark).content.decode()
 
@@ -144,7 +144,7 @@ def test_two_people_who_edit_the_same_hints_both_see_both(editor, workspace, hit
 
 def test_two_people_who_edit_different_parts_do_not_meet(editor, workspace, hitspec):
     mark = read_mark(editor)
-    registry.edit_endpoint(workspace, "hitspec", {"description": "Theirs"}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "hitspec", {"description": "Theirs"}, by=EDITOR)
 
     save(editor, hint=["mine is here"], read=mark)
 
@@ -153,7 +153,7 @@ def test_two_people_who_edit_different_parts_do_not_meet(editor, workspace, hits
 
 def test_both_sides_are_shown_without_script_too(editor, workspace):
     mark = read_mark(editor)
-    registry.edit_endpoint(workspace, "hitspec", {"use_when": ["theirs is here"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "hitspec", {"use_when": ["theirs is here"]}, by=EDITOR)
 
     response = save(editor, headers={}, hint=["mine is here"], read=mark)
 
@@ -172,20 +172,20 @@ def test_a_tool_s_hints_are_kept_under_the_name_that_the_endpoint_publishes(edit
     save(
         editor,
         "tool_use_when",
-        tool="hitspec_fetch",
+        key="hitspec_fetch",
         hint=["read an article"],
         read=read_mark(editor, tool="hitspec_fetch"),
     )
 
     assert hitspec().tool_use_when == {"hitspec_fetch": ["read an article"]}
 
-    save(editor, "tool_use_when", tool="hitspec_fetch", read=read_mark(editor, tool="hitspec_fetch"))
+    save(editor, "tool_use_when", key="hitspec_fetch", read=read_mark(editor, tool="hitspec_fetch"))
 
     assert hitspec().tool_use_when == {}
 
 
 def test_a_tool_or_a_part_that_does_not_exist_cannot_be_edited(editor):
-    assert save(editor, "tool_use_when", tool="nothing", hint=["x"], read="x").status_code == 404
+    assert save(editor, "tool_use_when", key="nothing", hint=["x"], read="x").status_code == 404
     assert save(editor, "url", value="http://evil.example", read="x").status_code == 404
 
 
@@ -208,8 +208,9 @@ def test_the_page_shows_traits_with_their_provenance_and_who_reaches_what(admin)
 
 
 def test_hostile_texts_are_shown_as_text(admin, workspace):
-    registry.edit_endpoint(
+    entries.edit(
         workspace,
+        "endpoints",
         "hitspec",
         {"use_when": ["<script>alert(1)</script> now"], "description": "</textarea>\u202e<script>alert(2)</script>"},
         by=EDITOR,

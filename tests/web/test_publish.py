@@ -6,14 +6,18 @@ import yaml
 from control.web import diffing
 from routing.engine.diff import Change, diff
 from routing.models import Revision
-from routing.services import registry, revisions
+from routing.services import entries, registry, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 
 @pytest.fixture
 def edited(workspace):
-    registry.edit_endpoint(
-        workspace, "hitspec", {"use_when": ["fetch a private web page as readable Markdown text", "read it"]}, by=EDITOR
+    entries.edit(
+        workspace,
+        "endpoints",
+        "hitspec",
+        {"use_when": ["fetch a private web page as readable Markdown text", "read it"]},
+        by=EDITOR,
     )
     return workspace
 
@@ -47,7 +51,7 @@ def test_publishing_makes_the_draft_live_with_its_message(admin, edited):
 
 def test_a_draft_that_changed_since_it_was_looked_at_is_not_published(admin, edited):
     seen = admin.get("/w/acme/publish").context["seen"]
-    registry.edit_endpoint(edited, "notes", {"description": "Somebody's last word"}, by=EDITOR)
+    entries.edit(edited, "endpoints", "notes", {"description": "Somebody's last word"}, by=EDITOR)
 
     response = admin.post("/w/acme/publish", {"message": "Say it better", "seen": seen})
 
@@ -141,7 +145,7 @@ def test_the_number_that_is_announced_is_the_one_that_goes_live(admin, edited):
 
 def test_a_draft_unlike_the_open_proposal_gets_a_new_number(admin, edited):
     registry.put(edited, {**DOCUMENT, "groups": {"web": ["hitspec"]}}, message="Groups", seen=None, by=EDITOR)
-    registry.edit_endpoint(edited, "notes", {"description": "Another word"}, by=EDITOR)
+    entries.edit(edited, "endpoints", "notes", {"description": "Another word"}, by=EDITOR)
 
     assert "Publish as revision 4" in admin.get("/w/acme/publish").content.decode()
 

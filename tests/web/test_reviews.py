@@ -4,7 +4,7 @@ import pytest
 
 from control.models import Role
 from routing.models import Actor, Workspace
-from routing.services import registry, reviews, revisions
+from routing.services import entries, registry, reviews, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 BEN = Actor(kind="operator", name="ben")
@@ -15,7 +15,7 @@ SAID = "/w/acme/revisions/3/review"
 def drafted(workspace) -> Workspace:
     """A workspace that asks for one approval, with an edit of somebody's in its draft."""
     Workspace.objects.filter(pk=workspace.pk).update(approvals_needed=1)
-    registry.edit_endpoint(workspace, "notes", {"description": "Notes <b>of</b> the team"}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"description": "Notes <b>of</b> the team"}, by=EDITOR)
     return workspace
 
 
@@ -76,7 +76,7 @@ def test_the_page_says_what_is_missing_until_nothing_is(enter, drafted):
     first = reviewer.get("/w/acme/publish").context["blocked"]
     registry.propose_draft(drafted, message="Describe notes", by=EDITOR)
     second = reviewer.get("/w/acme/publish").context["blocked"]
-    registry.edit_endpoint(drafted, "hitspec", {"tags": ["web"]}, by=EDITOR)
+    entries.edit(drafted, "endpoints", "hitspec", {"tags": ["web"]}, by=EDITOR)
     third = reviewer.get("/w/acme/publish").context["blocked"]
 
     assert first == ["This draft has not been proposed for review yet."]
@@ -94,7 +94,9 @@ def test_a_draft_that_lacks_its_approvals_is_not_published_by_a_forged_form(admi
 
 
 def test_an_author_is_told_why_they_cannot_approve(admin, drafted):
-    registry.edit_endpoint(drafted, "hitspec", {"tags": ["web"]}, by=Actor(kind="operator", name="the-administrator"))
+    entries.edit(
+        drafted, "endpoints", "hitspec", {"tags": ["web"]}, by=Actor(kind="operator", name="the-administrator")
+    )
     registry.propose_draft(drafted, message="Both", by=EDITOR)
 
     page = text_of(admin.get("/w/acme/publish"))
@@ -110,7 +112,9 @@ def test_an_author_is_told_why_they_cannot_approve(admin, drafted):
 
 def test_self_approval_is_explained_where_it_is_on(admin, drafted):
     Workspace.objects.filter(pk=drafted.pk).update(self_approval=True)
-    registry.edit_endpoint(drafted, "hitspec", {"tags": ["web"]}, by=Actor(kind="operator", name="the-administrator"))
+    entries.edit(
+        drafted, "endpoints", "hitspec", {"tags": ["web"]}, by=Actor(kind="operator", name="the-administrator")
+    )
     registry.propose_draft(drafted, message="Both", by=EDITOR)
 
     assert "self-approval is on here, so you may approve it" in text_of(admin.get("/w/acme/publish"))
@@ -195,7 +199,7 @@ def test_comments_are_read_by_all_and_decide_nothing(enter, proposed):
 
 def test_a_void_approval_is_still_told(admin, proposed):
     reviews.approve(proposed, 3, comment="Fine", by=BEN)
-    registry.edit_endpoint(proposed, "hitspec", {"tags": ["web"]}, by=EDITOR)
+    entries.edit(proposed, "endpoints", "hitspec", {"tags": ["web"]}, by=EDITOR)
 
     page = text_of(admin.get("/w/acme/revisions/3"))
     assert "approved an earlier draft, void since" in page
@@ -250,7 +254,7 @@ def test_restoring_never_overwrites_somebody_elses_draft(admin, drafted):
 
 
 def test_restoring_what_is_live_only_drops_the_draft(admin, workspace):
-    registry.edit_endpoint(workspace, "notes", {"tags": ["x"]}, by=Actor(kind="operator", name="the-administrator"))
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["x"]}, by=Actor(kind="operator", name="the-administrator"))
     response = admin.post("/w/acme/revisions/2/restore", {}, follow=True)
 
     assert "The draft equals revision 2, which is live" in text_of(response)

@@ -6,7 +6,23 @@ that means the same.
 
 from __future__ import annotations
 
-from routing.engine.validation.document import Parsed, parse_document, with_endpoint
-from routing.engine.validation.writing import to_document
+from routing.engine.validation.document import (
+    SECTIONS,
+    Parsed,
+    parse_document,
+    with_endpoint,
+    with_entries,
+    without_entries,
+)
+from routing.engine.validation.writing import entry_document, to_document
 
-__all__ = ["Parsed", "parse_document", "to_document", "with_endpoint"]
+__all__ = [
+    "SECTIONS",
+    "Parsed",
+    "entry_document",
+    "parse_document",
+    "to_document",
+    "with_endpoint",
+    "with_entries",
+    "without_entries",
+]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from routing.engine.errors import RegistryError
 from routing.engine.registry import JsonObject, Registry
 from routing.engine.validation.endpoints import read_endpoint
 from routing.engine.validation.expectations import read_expectation
@@ -59,25 +58,62 @@ def parse_document(document: Mapping[str, Any]) -> Parsed:
     return Parsed(registry=registry, warnings=problems.warnings)
 
 
-def with_endpoint(registry: Registry, endpoint: Mapping[str, Any]) -> Registry:
-    """The registry with this endpoint in place of the one of its name, or behind all others; nothing else is read again.
+# What one entry of each list is read with, where a change of one must not cost the reading of all others.
+_READERS: dict[str, Read[Any]] = {
+    "providers": read_provider,
+    "endpoints": read_endpoint,
+    "capabilities": read_capability,
+    "scopes": read_scope,
+    "policies": read_policy,
+    "expectations": read_expectation,
+}
+SECTIONS = tuple(_READERS)
 
-    Raises RegistryError when the endpoint breaks a rule, or what refers to it would.
+
+def with_endpoint(registry: Registry, endpoint: Mapping[str, Any]) -> Registry:
+    """The registry with this endpoint in place of the one of its name; see `with_entries`."""
+    return with_entries(registry, "endpoints", [endpoint])
+
+
+def with_entries(registry: Registry, section: str, bodies: Iterable[Mapping[str, Any]]) -> Registry:
+    """The registry with these entries in place of those of their names, or behind all others; no other entry is read again.
+
+    `section` is one of SECTIONS. Raises RegistryError when an entry breaks a rule, or what refers to it would.
     """
     problems = Problems()
-    known = [one.name for one in registry.endpoints]
-    name = endpoint.get("name")
-    place = known.index(name) if name in known else len(known)
-    read = read_endpoint(endpoint, item("endpoints", place), problems)
+    found = {one.name: one for one in getattr(registry, section)}
+    places = {name: place for place, name in enumerate(found)}
+    for body in bodies:
+        path = item(section, places.setdefault(str(body.get("name")), len(places)))
+        read = _READERS[section](body, path, problems)
+        if read is None:
+            problems.add(path, "cannot be read")
+        else:
+            found[read.name] = read
     problems.raise_if_any()
-    if read is None:
-        raise RegistryError(({"path": item("endpoints", place), "message": "is no endpoint"},))
-    found = replace(registry, endpoints=(*registry.endpoints[:place], read, *registry.endpoints[place + 1 :]))
-    lists = ("endpoints", "capabilities", "scopes", "policies", "expectations")
-    places = {one: [item(one, number) for number in range(len(getattr(found, one)))] for one in lists}
-    check_references(found, places, problems)
+    return _agreed(_with(registry, section, found.values()))
+
+
+def without_entries(registry: Registry, section: str, names: Iterable[str]) -> Registry:
+    """The registry without these entries. Raises RegistryError when something that stays refers to one of them."""
+    gone = set(names)
+    return _agreed(_with(registry, section, (one for one in getattr(registry, section) if one.name not in gone)))
+
+
+def _with(registry: Registry, section: str, entries: Iterable[Any]) -> Registry:
+    changed: dict[str, Any] = {section: tuple(entries)}
+    return replace(registry, **changed)
+
+
+def _agreed(registry: Registry) -> Registry:
+    """The same registry, once what its entries say of each other holds."""
+    problems = Problems()
+    places = {one: [item(one, place) for place in range(len(getattr(registry, one)))] for one in SECTIONS}
+    accounts = [provider.name for provider in registry.providers]
+    check_policies(list(zip(places["policies"], registry.policies, strict=True)), accounts, problems)
+    check_references(registry, places, problems)
     problems.raise_if_any()
-    return found
+    return registry
 
 
 def _check_version(r: Reader) -> None:

@@ -7,7 +7,7 @@ import pytest
 from control.api.schemas import out
 from routing import bus
 from routing.models import Event
-from routing.services import ledger, registry, revisions
+from routing.services import entries, ledger, revisions
 from tests.routing.conftest import EDITOR
 
 ACTIVITY = {"goal": "Read the guide", "phase": "research", "activity": "fetch https://example.com/guide as Markdown"}
@@ -143,7 +143,7 @@ def test_a_failed_decision_that_cannot_be_one_is_refused_by_name(api):
 
 def test_a_new_catalog_is_asked_anew(api, workspace):
     ask(api)
-    registry.edit_endpoint(workspace, "hitspec", {"description": "Runs HTTP requests"}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "hitspec", {"description": "Runs HTTP requests"}, by=EDITOR)
     revisions.publish(workspace, message="Describe", by=EDITOR)
 
     assert ask(api)["cached"] is False

@@ -7,7 +7,7 @@ import pytest
 
 from control.api.schemas import out
 from routing.models import Decision, Workspace
-from routing.services import decisions, ledger, registry, revisions
+from routing.services import decisions, entries, ledger, registry, revisions
 from tests.control.api.conftest import Api
 from tests.routing.conftest import EDITOR
 
@@ -364,7 +364,7 @@ def test_the_registry_is_given_with_its_digest_as_json_and_as_yaml(api):
 
 
 def test_a_revision_says_what_it_changed(api, workspace):
-    registry.edit_endpoint(workspace, "notes", {"description": "Notes of the team"}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"description": "Notes of the team"}, by=EDITOR)
     revisions.publish(workspace, message="Describe notes", by=EDITOR)
 
     found = api.get("/revisions/3")[1]

@@ -7,7 +7,7 @@ import pytest
 
 from control.api.schemas import out
 from routing.models import Revision, Workspace
-from routing.services import registry, revisions
+from routing.services import entries, registry, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 
@@ -52,7 +52,7 @@ def test_the_live_document_and_the_open_proposal_are_unchanged(api):
 
 
 def test_a_draft_that_somebody_else_has_is_not_overwritten(api, workspace):
-    registry.edit_endpoint(workspace, "notes", {"tags": ["mine"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["mine"]}, by=EDITOR)
     blind, stale = put(api, changed()), put(api, changed(), seen='"sha256:00"')
     draft = api.get("/registry", revision="draft")[1]
     seen = put(api, changed(), seen=f'"{draft["digest"]}"')
@@ -92,9 +92,9 @@ def test_the_working_copy_knows_who_changed_it_last_until_it_is_live(workspace):
     def author():
         return Workspace.objects.get(pk=workspace.pk).draft_by
 
-    registry.edit_endpoint(workspace, "notes", {"tags": ["mine"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["mine"]}, by=EDITOR)
     edited = author()
-    registry.edit_endpoint(workspace, "notes", {"tags": None}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"tags": None}, by=EDITOR)
     undone = author()
     registry.replace_working_copy(workspace, changed(), by=EDITOR)
     replaced = author()
@@ -108,7 +108,7 @@ def test_restoring_gives_up_ones_own_proposal_but_nobody_elses_draft(api, worksp
     api.post(f"/revisions/{number}/publish", {})
     put(api, changed(groups={"web": ["hitspec"]}))
     own = api.post("/revisions/2/restore", {})
-    registry.edit_endpoint(workspace, "notes", {"tags": ["mine"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["mine"]}, by=EDITOR)
     status, answer = api.post("/revisions/2/restore", {})
 
     assert (own[0], own[1]["state"]) == (200, "proposed")
@@ -177,7 +177,7 @@ def test_a_bad_import_request_is_refused(api, body):
 
 
 def test_an_import_on_top_of_somebody_s_draft_does_not_make_it_one_s_own(api, workspace):
-    registry.edit_endpoint(workspace, "notes", {"tags": ["theirs"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["theirs"]}, by=EDITOR)
     extra = {"version": 1, "endpoints": [{"name": "lingua", "kind": "declared"}]}
     imported = api.post("/registry/import", {"document": extra})[1]
     blind = put(api, changed())

@@ -10,7 +10,7 @@ from routing.choices import RevisionState
 from routing.errors import InvalidRequest, NeedsApproval, NotAllowed, Superseded
 from routing.models import Actor, Edit, Revision, Workspace
 from routing.reviewing import edits_of, standing, touching
-from routing.services import registry, reviews, revisions
+from routing.services import entries, registry, reviews, revisions
 from tests.routing.conftest import DOCUMENT
 
 ADA = Actor(kind="operator", name="ada")
@@ -82,10 +82,10 @@ def test_self_approval_is_a_setting_that_holds_at_once_in_both_directions(carefu
 
 
 def test_everybody_whose_change_is_in_the_proposal_is_an_author_and_nobody_else(published):
-    registry.edit_endpoint(published, "notes", {"description": "Ada's"}, by=ADA)
-    registry.edit_endpoint(published, "hitspec", {"tags": ["web"]}, by=BEN)
-    registry.edit_endpoint(published, "hitspec", {"description": "Cam's"}, by=CAM)
-    registry.edit_endpoint(published, "hitspec", {"description": "HTTP request runner"}, by=CAM)  # taken back
+    entries.edit(published, "endpoints", "notes", {"description": "Ada's"}, by=ADA)
+    entries.edit(published, "endpoints", "hitspec", {"tags": ["web"]}, by=BEN)
+    entries.edit(published, "endpoints", "hitspec", {"description": "Cam's"}, by=CAM)
+    entries.edit(published, "endpoints", "hitspec", {"description": "HTTP request runner"}, by=CAM)  # taken back
 
     proposed = registry.propose_draft(published, message="Both", by=CAM)
 
@@ -96,7 +96,7 @@ def test_everybody_whose_change_is_in_the_proposal_is_an_author_and_nobody_else(
 def test_a_part_of_what_somebody_added_makes_one_an_author_too(published):
     extra = {"name": "lingua", "kind": "declared", "description": "Translates"}
     registry.put(published, DOCUMENT | {"endpoints": [*DOCUMENT["endpoints"], extra]}, message="", seen=None, by=ADA)
-    registry.edit_endpoint(published, "lingua", {"tags": ["text"]}, by=BEN)
+    entries.edit(published, "endpoints", "lingua", {"tags": ["text"]}, by=BEN)
 
     assert sorted(registry.propose_draft(published, message="", by=CAM).authors) == ["ada", "ben"]
 
@@ -114,8 +114,8 @@ def test_an_edit_of_an_open_proposal_makes_a_new_number_without_approvals(carefu
 def test_an_edit_in_the_draft_takes_the_approvals_of_the_proposal(careful):
     reviews.approve(careful, 3, by=BEN)
     reviews.approve(careful, 3, by=CAM)
-    registry.edit_endpoint(careful, "hitspec", {"tags": ["web"]}, by=ADA)
-    registry.edit_endpoint(careful, "hitspec", {"tags": ["web", "http"]}, by=ADA)  # as it was
+    entries.edit(careful, "endpoints", "hitspec", {"tags": ["web"]}, by=ADA)
+    entries.edit(careful, "endpoints", "hitspec", {"tags": ["web", "http"]}, by=ADA)  # as it was
 
     assert (found(careful).given, revisions.find(careful, 3).state) == ((), "proposed")
     with pytest.raises(NeedsApproval):
@@ -127,7 +127,7 @@ def test_an_edit_in_the_draft_takes_the_approvals_of_the_proposal(careful):
 def test_saying_the_same_again_takes_no_approval(careful):
     reviews.approve(careful, 3, by=BEN)
     registry.put(careful, changed(), message="", seen=None, by=ADA)
-    registry.edit_endpoint(careful, "notes", {"description": "Notes of the team"}, by=ADA)
+    entries.edit(careful, "endpoints", "notes", {"description": "Notes of the team"}, by=ADA)
 
     assert len(found(careful).given) == 1
 
@@ -163,7 +163,7 @@ def test_what_is_live_keeps_the_approvals_that_it_went_live_with(careful):
         reviews.approve(careful, 3, by=actor)
     publish(careful)
     Workspace.objects.filter(pk=careful.pk).update(approvals_needed=5)
-    registry.edit_endpoint(careful, "notes", {"tags": ["x"]}, by=ADA)
+    entries.edit(careful, "endpoints", "notes", {"tags": ["x"]}, by=ADA)
 
     assert (found(careful).needed, len(found(careful).given)) == (2, 2)
 
@@ -192,7 +192,7 @@ def test_a_comment_decides_nothing(careful):
 
 def test_who_changed_what_and_why_stays_with_the_revision(published):
     registry.put(published, changed(), message="Describe notes", seen=None, by=ADA)
-    registry.edit_endpoint(published, "hitspec", {"tags": ["web"]}, by=BEN)
+    entries.edit(published, "endpoints", "hitspec", {"tags": ["web"]}, by=BEN)
     revisions.publish(published, message="Go", by=CAM)
 
     edits = edits_of(published, Workspace.objects.get(pk=published.pk).live_revision)
@@ -203,7 +203,7 @@ def test_who_changed_what_and_why_stays_with_the_revision(published):
 
 def test_what_is_not_published_yet_stays_the_drafts(published):
     registry.put(published, changed(), message="", seen=None, by=ADA)
-    registry.edit_endpoint(published, "hitspec", {"tags": ["web"]}, by=BEN)
+    entries.edit(published, "endpoints", "hitspec", {"tags": ["web"]}, by=BEN)
     revisions.publish_revision(published, 3, message="Go", by=CAM)
 
     assert [edit.by for edit in edits_of(published)] == ["ben"]
@@ -212,7 +212,7 @@ def test_what_is_not_published_yet_stays_the_drafts(published):
 
 def test_typing_on_at_one_place_is_one_edit(published):
     for text in ("N", "No", "Not"):
-        registry.edit_endpoint(published, "notes", {"description": text}, by=ADA)
+        entries.edit(published, "endpoints", "notes", {"description": text}, by=ADA)
 
     assert Edit.objects.filter(workspace=published, revision=None).count() == 1
 
@@ -238,7 +238,7 @@ def test_paths_are_bounded(published):
 
 
 def test_a_draft_and_a_proposal_from_before_keep_their_authors(published):
-    registry.edit_endpoint(published, "notes", {"tags": ["x"]}, by=ADA)
+    entries.edit(published, "endpoints", "notes", {"tags": ["x"]}, by=ADA)
     registry.propose_draft(published, message="", by=ADA)
     Revision.objects.filter(workspace=published).update(authors=[], created_by="ada and ben")
     Edit.objects.all().delete()

@@ -1,0 +1,177 @@
+"""Edits of one part of an entry at a time: into the draft, with undo, and with both sides shown on a conflict.
+
+What all nouns share stands in `PartEditor`; a noun's own editor says which parts it has, which form each has, and what
+its page shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from control.web.context import draft_count
+from routing import working
+from routing.errors import InvalidRegistry, NotFound, StaleDraft
+from routing.models import Workspace
+from routing.services import entries
+
+Document = dict[str, Any]
+TRIES = 3
+
+
+@dataclass(slots=True, kw_only=True)
+class Edit:
+    """One post: the part, what in it the post is about (a tool's name, or nothing), and the form."""
+
+    part: str
+    form: Any
+    key: str = ""
+
+
+class PartEditor:
+    """How the parts of one kind of entry are edited. `form.read` is the mark of the part as the person read it."""
+
+    section: ClassVar[str]
+    url: ClassVar[str]  # name of the page's address; edits are at `<url>-edit`
+    templates: ClassVar[str]  # folder with detail.html and _part.html
+    subject: ClassVar[str]  # what the templates call the entry
+    parts: ClassVar[Mapping[str, str]]  # each part with the word for it
+
+    # --- what a noun says for itself ---------------------------------------------------------------------------------
+    def form(self, request: HttpRequest, edit: Edit, body: Document) -> Any:
+        """The posted form of a part. Raises Http404 when there is no such part."""
+        raise NotImplementedError
+
+    def value(self, edit: Edit) -> Any:
+        """What the form says the part should be; something empty when the part should go back to its default."""
+        raise NotImplementedError
+
+    def held(self, body: Document, edit: Edit) -> Any:
+        """What the draft has there now, of the type that `value` has."""
+        raise NotImplementedError
+
+    def changes(self, body: Document, edit: Edit) -> Document:
+        return {edit.part: self.value(edit) or None}
+
+    def page(self, request: HttpRequest, body: Document, edit: Edit, conflict: Any) -> Document:
+        """Context of the whole page, with the posted form in its place."""
+        raise NotImplementedError
+
+    def fragment(self, request: HttpRequest, body: Document, edit: Edit) -> Document:
+        """What the part's own template needs besides the usual."""
+        return {}
+
+    def posted(self, before: Any) -> list[tuple[str, str]]:
+        """A value as its form posts it, field by field: for undo."""
+        return [("value", before)]
+
+    def said(self, body: Document, edit: Edit) -> str:
+        return f"{self.parts[edit.part]} of {body['name']} saved to the draft"
+
+    # --- what all share ----------------------------------------------------------------------------------------------
+    def mark(self, body: Document, part: str, key: str = "") -> str:
+        """A mark of one part as somebody reads it. Parts are apart, so that two people may edit two of them."""
+        value = (body.get(part) or {}).get(key) if key else body.get(part)
+        return entries.version(
+            {"section": self.section, "name": body["name"], "part": [part, key], "value": value or None}
+        )
+
+    def find(self, workspace: Workspace, name: str) -> Document:
+        body = working.copy_of(workspace).entry(self.section, name)
+        if body is None:
+            raise Http404
+        return body
+
+    def post(self, request: HttpRequest, workspace: Workspace, name: str, part: str) -> HttpResponse:
+        if part not in self.parts:
+            raise Http404
+        body = self.find(workspace, name)
+        edit = Edit(part=part, form=None, key=request.POST.get("key", ""))
+        edit.form = self.form(request, edit, body)
+        before = self.held(body, edit)
+        if before == self.value(edit):
+            edit.form.read = self._mark(body, edit)  # whatever was read, both sides agree
+            return self._answer(request, body, edit)
+        if edit.form.read != self._mark(body, edit):
+            return self._conflict(request, body, edit)
+        return self._save(request, workspace, body, edit, before)
+
+    def _mark(self, body: Document, edit: Edit) -> str:
+        return self.mark(body, edit.part, edit.key)
+
+    def _save(
+        self, request: HttpRequest, workspace: Workspace, body: Document, edit: Edit, before: Any
+    ) -> HttpResponse:
+        try:
+            saved = self._written(request, workspace, body, edit)
+        except InvalidRegistry as error:
+            edit.form.refuse(error.details)
+            return self._answer(request, body, edit, status=422)
+        except StaleDraft:
+            return self._conflict(request, self.find(workspace, body["name"]), edit)
+        except NotFound:
+            raise Http404 from None  # somebody removed it meanwhile
+        edit.form.saved = True
+        edit.form.read = self._mark(saved, edit)
+        return self._answer(request, saved, edit, undo=before)
+
+    def _written(self, request: Any, workspace: Workspace, body: Document, edit: Edit) -> Document:
+        """Save; when somebody changed another part meanwhile, go on from what they left."""
+        for _ in range(TRIES):
+            read, changes = entries.version(body), self.changes(body, edit)
+            try:
+                return entries.edit(workspace, self.section, body["name"], changes, by=request.actor, read=read)
+            except StaleDraft as error:
+                body = error.details[0]["value"]
+                if edit.form.read != self._mark(body, edit):
+                    raise
+        raise StaleDraft("Somebody changes this at this moment.")
+
+    def _conflict(self, request: HttpRequest, body: Document, edit: Edit) -> HttpResponse:
+        conflict = {
+            "theirs": self.held(body, edit),
+            "mine": self.value(edit),
+            "read": self._mark(body, edit),
+            "part": edit.part,
+            "key": edit.key,
+        }
+        return self._answer(request, body, edit, status=409, conflict=conflict)
+
+    def _answer(
+        self, request: Any, body: Document, edit: Edit, *, status: int = 200, undo: Any = None, conflict: Any = None
+    ) -> HttpResponse:
+        if request.htmx:
+            # What htmx swaps in is an answer, not a failure: browsers would report any other status in the console.
+            context = self._part(request, body, edit, undo) | {"conflict": conflict}
+            return render(request, f"{self.templates}/_part.html", context)
+        if status == 200:
+            if edit.form.saved:
+                messages.success(request, self.said(body, edit))
+            if edit.form.saved or getattr(edit.form, "focus", None) is None:
+                return redirect(self.url, request.workspace.name, body["name"])
+        return render(request, f"{self.templates}/detail.html", self.page(request, body, edit, conflict), status=status)
+
+    def _part(self, request: Any, body: Document, edit: Edit, undo: Any) -> Document:
+        names = [request.workspace.name, body["name"]]
+        context: Document = {
+            self.subject: body,
+            "part": edit.part,
+            "key": edit.key,
+            "form": edit.form,
+            "oob": True,
+            "back": reverse(self.url, args=names),
+            "action": reverse(f"{self.url}-edit", args=[*names, edit.part]),
+        } | self.fragment(request, body, edit)
+        if edit.form.saved:
+            context |= {
+                "toast": self.said(body, edit),
+                "undo": {"read": edit.form.read, "key": edit.key, "fields": self.posted(undo)},
+                "draft_count": draft_count(request.workspace),
+            }
+        return context
