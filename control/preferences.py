@@ -38,7 +38,7 @@ def of(request: Any) -> Liking:
         user = getattr(request, "user", None)
         known = user is not None and user.is_authenticated
         row = Preference.objects.filter(user=user).first() if known else None
-        settle(request, theme=row and row.theme, time_zone=row and row.time_zone)
+        settle(request, theme=row.theme if row else "", time_zone=row.time_zone if row else "")
     return request.liking  # type: ignore[no-any-return]
 
 

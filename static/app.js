@@ -16,14 +16,22 @@
     const row = rows[here < 0 ? (step > 0 ? 0 : rows.length - 1) : here + step];
     if (row) $("a.main[href], a[href]", row).focus();
   };
+  const choose = () => {
+    const row = document.activeElement.closest("[data-rows] tr, [data-rows] > li");
+    const box = row && $("input[type=checkbox]:not([disabled])", row);
+    if (box) box.click();
+  };
 
   const show = (id) => {
     const dialog = document.getElementById(id);
-    if (dialog && !dialog.open) dialog.showModal();
+    if (!dialog || dialog.open) return;
+    dialog.showModal();
+    if (id === "palette") { $("#pq").select(); htmx.trigger("#pq", "palette"); }
   };
 
   document.addEventListener("keydown", (event) => {
     if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) return moveHint(event);
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") return togglePalette(event);
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || $("dialog:modal")) return;
     if (Date.now() - jump < 1500) {
       const link = $(`[data-go="${CSS.escape(event.key)}"]`);
@@ -34,12 +42,62 @@
     else if (event.key === "/") { const field = $("[data-search]"); if (field) { event.preventDefault(); field.focus(); field.select(); } }
     else if (event.key === "j") walk(1);
     else if (event.key === "k") walk(-1);
-    else if (event.key === "?") show("shortcuts");
+    else if (event.key === "x") choose();
+    else if (event.key === "z") { const undo = $("#toasts [data-toast] form button"); if (undo) undo.click(); }
+    else if (event.key === "?") { event.preventDefault(); show("shortcuts"); }
     else if (event.key === " " && !event.target.closest("a, button, summary")) {
       const pause = $("[data-pause]");
       if (pause) { event.preventDefault(); pause.click(); }
     }
   });
+
+  // --- The finder: the field keeps the focus and names the line that it is at -----------------------------------------
+  const palette = $("#palette"), field = $("#pq");
+  let waits = false, enters = null;
+  const togglePalette = (event) => {
+    if (!palette || (!palette.open && $("dialog:modal"))) return;
+    event.preventDefault();
+    if (palette.open) palette.close(); else show("palette");
+  };
+  const lines = () => $$("[role=option]", palette);
+  const stand = (line) => {
+    lines().forEach((one) => one.setAttribute("aria-selected", String(one === line)));
+    field.setAttribute("aria-expanded", String(Boolean(line)));
+    if (!line) return field.removeAttribute("aria-activedescendant");
+    field.setAttribute("aria-activedescendant", line.id);
+    line.scrollIntoView({ block: "nearest" });
+  };
+  const follow = (line, apart) => {
+    if (!line) return;
+    if (apart) return window.open(line.href, "_blank", "noopener");
+    palette.close();
+    location.assign(line.href);
+  };
+  if (palette) {
+    const moves = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+    field.addEventListener("input", () => { waits = true; });
+    field.addEventListener("keydown", (event) => {
+      const all = lines(), at = all.findIndex((line) => line.getAttribute("aria-selected") === "true");
+      if (event.key in moves && !(Math.abs(moves[event.key]) > 1 && field.value)) {
+        event.preventDefault();
+        const to = Math.abs(moves[event.key]) > 1 ? (moves[event.key] > 0 ? all.length - 1 : 0) : (at + moves[event.key] + all.length) % all.length;
+        if (all.length) stand(all[to]);
+      } else if (event.key === "Enter") {
+        event.preventDefault();
+        // Whoever types and presses Enter at once means what the words find, not what stood there before.
+        if (waits) enters = { apart: event.ctrlKey || event.metaKey }; else follow(all[at], event.ctrlKey || event.metaKey);
+      }
+    });
+    document.addEventListener("htmx:afterSwap", (event) => {
+      if (event.detail.target.id !== "hits") return;
+      waits = event.detail.requestConfig.parameters.q !== undefined && event.detail.requestConfig.parameters.q !== field.value;
+      const all = lines(), told = $("#hits-told");
+      stand(all[0]);
+      told.textContent = all.length > 1 ? told.dataset.many.replace("{n}", all.length) : told.dataset[all.length ? "one" : "none"];
+      if (enters && !waits) { const { apart } = enters; enters = null; follow(all[0], apart); }
+    });
+    palette.addEventListener("close", () => { enters = null; });
+  }
 
   const moveHint = (event) => {
     const hint = event.target.closest("[data-hint]");
@@ -53,11 +111,14 @@
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-show]");
     if (opener && document.getElementById(opener.dataset.show)) { event.preventDefault(); show(opener.dataset.show); }
-    const closer = event.target.closest("[data-close]");
+    const closer = event.target.closest("dialog [data-close]");
     if (closer) { event.preventDefault(); closer.closest("dialog").close(); }
     const copier = event.target.closest("[data-copy]");
     if (copier && navigator.clipboard) navigator.clipboard.writeText(location.href).then(() => { $("span", copier).textContent = copier.dataset.copy; });
   });
+
+  // A question comes from the server with the facts of this moment; the safe choice has the focus.
+  document.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target.id === "confirm") show("confirm"); });
 
   // Filters apply themselves; without script their form has a button.
   document.addEventListener("change", (event) => { if (event.target.closest("[data-submit]")) event.target.form.requestSubmit(); });
@@ -72,6 +133,16 @@
   document.addEventListener("htmx:configRequest", (event) => {
     if (event.detail.verb !== "get") return;
     for (const [name, value] of [...event.detail.formData]) if (value === "") event.detail.formData.delete(name);
+  });
+
+  // A question that a newer one took the place of is no failure, though htmx would write one to the browser's console.
+  document.addEventListener("htmx:beforeSend", ({ detail: { xhr } }) => {
+    const end = xhr.onabort;
+    xhr.onabort = (...about) => {
+      const say = console.error;
+      console.error = () => {};
+      try { end.apply(xhr, about); } finally { console.error = say; }
+    };
   });
 
   // --- Live stream: messages carry numbers only, so each asks the page's own parts to fetch themselves ----------------

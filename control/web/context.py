@@ -9,6 +9,7 @@ from django.http import HttpRequest
 
 from control import preferences
 from control.access import allows
+from control.web import shortcuts
 from routing.models import EndpointRow, Revision, Workspace
 from routing.services import registry
 
@@ -54,6 +55,7 @@ def _place(request: HttpRequest) -> dict[str, Any]:
     return {
         "workspace": workspace,
         "role": role,
+        "shortcuts": shortcuts.of(role),
         "can": {name: allows(role, action) for name, action in _CAN.items()},
         "workspaces": cache(lambda: list(Workspace.objects.visible_to(request.user))),
         "live_number": cache(lambda: workspace.live_revision.number if workspace.live_revision else None),

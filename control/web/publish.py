@@ -9,10 +9,11 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from control.access import allows, may
-from control.web import diffing, reviewing
+from control.web import confirming, diffing, reviewing
 from control.web.forms.publish import PublishForm
 from routing.choices import RevisionState
 from routing.engine.canonical import document_digest
@@ -60,7 +61,6 @@ def _told(request: Any, workspace: Workspace, form: PublishForm | None) -> dict[
         "endpoints_in_draft": len(draft.get("endpoints", ())),
         "tools_in_draft": sum(len(endpoint.get("tools", ())) for endpoint in draft.get("endpoints", ())),
         "next_number": revisions.next_number(workspace, seen),
-        "asks_discard": request.GET.get("discard") == "ask",
         "blocked": blocked,
         "proposal": proposal,
         "is_proposed": is_proposed,
@@ -123,6 +123,8 @@ def _publish(request: Any, workspace: Workspace) -> HttpResponse:
         return _show(request, workspace, form, 422)
     if form.cleaned_data["emergency"] and not allows(request.role, "revision.emergency"):
         raise PermissionDenied(f"Your role here, {request.role}, does not include publishing as an emergency.")
+    if not form.cleaned_data["confirmed"] and (lost := _lost(workspace)):
+        return confirming.ask(request, _publishing(workspace, form.cleaned_data, lost))
     try:
         revision = _publish_seen(workspace, form.cleaned_data, request.actor)
     except RoutingError as error:
@@ -131,6 +133,27 @@ def _publish(request: Any, workspace: Workspace) -> HttpResponse:
         return _refused(request, workspace, form, CHANGED)
     messages.success(request, f"Revision {revision.number} is live")
     return redirect("revision", workspace.name, revision.number)
+
+
+def _lost(workspace: Workspace) -> list[str]:
+    """What harnesses use now and would miss, each in a sentence; nothing of a draft that cannot be published anyway."""
+    changes = diff(revisions.live_document(workspace), registry.working_document(workspace))
+    return confirming.losses(workspace, changes)
+
+
+def _publishing(workspace: Workspace, wanted: dict[str, Any], lost: list[str]) -> confirming.Confirmation:
+    live = workspace.live_revision
+    fields = {"message": wanted["message"], "seen": wanted["seen"], "confirmed": "on"}
+    return confirming.Confirmation(
+        title="Publish what stops something?",
+        stops=lost,
+        back=f"It comes back when revision {live.number} is restored and published." if live else "",
+        action=reverse("publish", args=[workspace.name]),
+        deed="Publish as an emergency" if wanted["emergency"] else "Publish",
+        keep="Back to the draft",
+        away=reverse("publish", args=[workspace.name]),
+        fields=fields | ({"emergency": "on"} if wanted["emergency"] else {}),
+    )
 
 
 def _refused(request: Any, workspace: Workspace, form: PublishForm, why: str) -> HttpResponse:
@@ -174,9 +197,32 @@ def _propose_seen(workspace: Workspace, wanted: dict[str, Any], by: Any) -> Revi
     return registry.propose_draft(workspace, message=wanted["message"], by=by)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @may("draft.discard")
 def discard(request: Any, workspace: Workspace) -> HttpResponse:
+    """Drop the draft; asks before."""
+    if request.method != "POST":
+        return confirming.ask(request, _discarding(workspace))
     registry.discard_draft(workspace, by=request.actor)
     messages.success(request, "The draft is dropped; it equals the live revision again")
     return redirect("publish", workspace.name)
+
+
+def _discarding(workspace: Workspace) -> confirming.Confirmation:
+    number, live = registry.draft_change_count(workspace), workspace.live_revision
+    people = list(dict.fromkeys(edit.by for edit in edits_of(workspace)))
+    told = f"{number:,} {'change' if number == 1 else 'changes'}"
+    by = f", made by {confirming.named(people)}," if people else ""
+    return confirming.Confirmation(
+        title=f"Discard {told}?",
+        stops=[
+            f"The draft becomes equal to {f'revision {live.number}' if live else 'an empty registry'} again: {told}{by} "
+            f"{'is' if number == 1 else 'are'} gone.",
+            "What harnesses get stays as it is.",
+        ],
+        back="The changes cannot be brought back, except those of an open proposal, which stays.",
+        action=reverse("discard", args=[workspace.name]),
+        deed="Discard draft",
+        keep="Keep the draft",
+        away=reverse("publish", args=[workspace.name]),
+    )

@@ -10,10 +10,10 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from control.access import allows, may
-from control.web import diffing, reviewing
+from control.web import confirming, diffing, reviewing
 from control.web.forms.publish import CommentForm, RestoreForm, ReviewForm
 from routing import listings
 from routing.choices import RevisionState
@@ -57,8 +57,6 @@ def _show(request: Any, workspace: Workspace, revision: Revision, status: int = 
         "revision": revision,
         "blocks": diffing.blocks(changes, edits_of(workspace, revision)),
         "tally": diffing.tally(changes),
-        "restore_form": RestoreForm(),
-        "asks_restore": request.GET.get("restore") == "ask",
         **reviewing.told(request, workspace, revision, more.pop("review_form", None)),
         **more,
     }
@@ -137,23 +135,52 @@ def _back(request: HttpRequest, workspace: Workspace, number: int) -> HttpRespon
     return redirect("revision", workspace.name, number)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @may("revision.restore")
 def restore(request: Any, workspace: Workspace, number: int) -> HttpResponse:
-    """Propose the document of a revision anew; it goes live as every proposal does."""
-    revision, form = _find(workspace, number), RestoreForm(request.POST)
+    """Propose the document of a revision anew; it goes live as every proposal does. Asks before."""
+    revision, form = _find(workspace, number), RestoreForm(request.POST or None)
+    asked = _restoring(workspace, revision)
+    if request.method != "POST":
+        return confirming.ask(request, asked, form=form)
+    form = RestoreForm(request.POST)
     if not form.is_valid():
-        return _show(request, workspace, revision, 422, restore_form=form, asks_restore=True)
+        return confirming.ask(request, asked, form=form, status=422)
     try:
         proposed, _, _ = registry.restore(workspace, number, message=form.cleaned_data["message"], by=request.actor)
     except RoutingError as error:
         form.add_error(None, error.message)
-        return _show(request, workspace, revision, 409, restore_form=form, asks_restore=True)
+        return confirming.ask(request, asked, form=form, status=409)
     if proposed.state == RevisionState.LIVE:
         messages.success(request, f"The draft equals revision {proposed.number}, which is live")
     else:
         messages.success(request, f"Revision {number} is proposed anew as revision {proposed.number}")
     return redirect("publish", workspace.name)
+
+
+def _restoring(workspace: Workspace, revision: Revision) -> confirming.Confirmation:
+    """What restoring does now, and what would stop once it is published."""
+    lost = confirming.losses(workspace, diff(service.live_document(workspace), thaw(revision)))
+    drafted = registry.draft_change_count(workspace)
+    told = [
+        f"The draft becomes what revision {revision.number} says and is proposed. Harnesses notice nothing until then."
+    ]
+    if drafted:
+        told.append(
+            f"The draft has {drafted:,} {'change' if drafted == 1 else 'changes'}: yours give way, those of others stay."
+        )
+    if lost:
+        told += ["Once it is published, this stops:", *lost]
+    return confirming.Confirmation(
+        title=f"Restore revision {revision.number} as a new revision?",
+        stops=told,
+        back="Every revision stays; whatever is live now can be restored in the same way.",
+        action=reverse("restore", args=[workspace.name, revision.number]),
+        deed="Restore as a new revision",
+        keep="Leave it",
+        away=reverse("revision", args=[workspace.name, revision.number]),
+        harmless=not lost,
+    )
 
 
 # --- compare ----------------------------------------------------------------------------------------------------------

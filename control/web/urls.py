@@ -12,15 +12,19 @@ from control.web import (
     endpoint_edits,
     endpoints,
     overview,
+    palette,
     publish,
     revisions,
     scopes,
     session,
+    shortcuts,
     tools,
 )
 
 rooms = [
     path("", overview.overview, name="overview"),
+    path("go", palette.go, name="go"),
+    path("shortcuts", shortcuts.page, name="shortcuts"),
     path("panels/figures", overview.figures_panel, name="panel-figures"),
     path("panels/tail", overview.tail_panel, name="panel-tail"),
     path("decisions", decisions.listing, name="decisions"),

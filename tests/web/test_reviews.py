@@ -234,7 +234,7 @@ def test_a_revision_that_is_not_there_is_said_beside_its_field(admin, typed):
 
 
 def test_an_earlier_revision_is_restored_as_a_new_one(admin, workspace):
-    asked = text_of(admin.get("/w/acme/revisions/1?restore=ask"))
+    asked = text_of(admin.get("/w/acme/revisions/1/restore"))
     response = admin.post("/w/acme/revisions/1/restore", {"message": "Back to the start"}, follow=True)
 
     workspace.refresh_from_db()

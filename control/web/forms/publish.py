@@ -20,6 +20,7 @@ class PublishForm(forms.Form):
     )
     seen = forms.CharField(max_length=100, required=False)  # digest of the draft that the person looked at
     emergency = forms.BooleanField(required=False)
+    confirmed = forms.BooleanField(required=False)  # the person has read what will stop working
 
 
 class ReviewForm(forms.Form):
@@ -42,4 +43,9 @@ class CommentForm(forms.Form):
 
 
 class RestoreForm(forms.Form):
-    message = forms.CharField(max_length=LONGEST, required=False, error_messages={"max_length": _TOO_LONG})
+    message = forms.CharField(
+        max_length=LONGEST,
+        required=False,
+        help_text="Why it comes back. Without one, the message names the revision.",
+        error_messages={"max_length": _TOO_LONG},
+    )
