@@ -315,10 +315,10 @@
   const armToasts = () => $$("[data-toast]:not([data-armed])").forEach((toast) => {
     toast.dataset.armed = "";
     let timer = 0;
-    const start = () => { clearTimeout(timer); timer = setTimeout(() => toast.remove(), 10000); };
+    const start = () => { clearTimeout(timer); if (!toast.matches(":hover, :focus-within")) timer = setTimeout(() => toast.remove(), 10000); };
     const stop = () => clearTimeout(timer);
     for (const name of ["pointerenter", "focusin"]) toast.addEventListener(name, stop);
-    for (const name of ["pointerleave", "focusout"]) toast.addEventListener(name, start);
+    for (const name of ["pointerleave", "focusout"]) toast.addEventListener(name, () => setTimeout(start));
     start();
   });
 

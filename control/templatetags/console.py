@@ -10,11 +10,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from control.web import words
+from control.web import toasts, words
 from routing.choices import RevisionState
 from routing.models import Revision
 
 register = template.Library()
+register.filter(toasts.taking_back)
 MINUS = "−"
 
 

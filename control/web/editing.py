@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from control.web import toasts
 from control.web.context import draft_count
 from routing import working
 from routing.errors import InvalidRegistry, NotFound, StaleDraft
@@ -152,7 +152,8 @@ class PartEditor:
             return render(request, f"{self.templates}/_part.html", context)
         if status == 200:
             if edit.form.saved:
-                messages.success(request, self.said(body, edit))
+                said, action = self.said(body, edit), self._action(request, body, edit)
+                toasts.saved(request, said, action=action, undo=self._undo(edit, undo))
             if edit.form.saved or getattr(edit.form, "focus", None) is None:
                 return redirect(self.url, request.workspace.name, body["name"])
         return render(request, f"{self.templates}/detail.html", self.page(request, body, edit, conflict), status=status)
@@ -166,12 +167,18 @@ class PartEditor:
             "form": edit.form,
             "oob": True,
             "back": reverse(self.url, args=names),
-            "action": reverse(f"{self.url}-edit", args=[*names, edit.part]),
+            "action": self._action(request, body, edit),
         } | self.fragment(request, body, edit)
         if edit.form.saved:
             context |= {
                 "toast": self.said(body, edit),
-                "undo": {"read": edit.form.read, "key": edit.key, "fields": self.posted(undo)},
+                "undo": self._undo(edit, undo),
                 "draft_count": draft_count(request.workspace),
             }
         return context
+
+    def _action(self, request: Any, body: Document, edit: Edit) -> str:
+        return reverse(f"{self.url}-edit", args=[request.workspace.name, body["name"], edit.part])
+
+    def _undo(self, edit: Edit, before: Any) -> Document:
+        return {"read": edit.form.read, "key": edit.key, "fields": self.posted(before)}

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from control.web import palette, shortcuts
-from routing.services import registry
+from routing.services import entries, registry
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -148,7 +148,7 @@ def test_every_other_shortcut_that_is_listed_works(sign_in, workspace, decide):
     listed = {" ".join(one.keys) for group in groups for one in group}
     assert listed == set(tried)
 
-    registry.edit_endpoint(workspace, "hitspec", {"use_when": ["first", "second"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "hitspec", {"use_when": ["first", "second"]}, by=EDITOR)
     decide()
     page = sign_in()
     for check in dict.fromkeys(tried.values()):
@@ -227,7 +227,7 @@ def _hints(page, home):
 
 # --- questions before something stops -----------------------------------------------------------------------------------
 def test_discarding_names_what_is_lost_and_the_safe_choice_has_the_focus(sign_in, workspace):
-    registry.edit_endpoint(workspace, "notes", {"tags": ["paper"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["paper"]}, by=EDITOR)
     page = sign_in("publish")
 
     page.get_by_role("link", name="Discard draft").click()
