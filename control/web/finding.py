@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ class Query:
     def __init__(self, text: str) -> None:
         self.text = " ".join(text.replace("\0", "").split())[:LONGEST]
         self.whole = self.text.casefold()
-        self.words = self.whole.split()[:MOST_WORDS]
+        self.words = list(dict.fromkeys(self.whole.split()))[:MOST_WORDS]
         self._starts = [re.compile(rf"(?:^|[\W_]){re.escape(word)}") for word in self.words]
         longest_first = sorted(self.words, key=len, reverse=True)
         self._marks = re.compile("|".join(map(re.escape, longest_first)) or "(?!)", re.IGNORECASE)
@@ -58,22 +58,28 @@ class Query:
         words = self.words
         if not words:
             return [Found((0, 0, ""), one.name, one.thing) for one, _ in zip(things, range(most), strict=False)]
-        fitting = (one for one in things if all(word in one.beside for word in words))
-        return heapq.nsmallest(most, map(self._found, fitting), key=lambda found: found.rank)
+        if len(words) == 1:
+            fitting = [one for one in things if words[0] in one.beside]
+        else:
+            fitting = [one for one in things if all(word in one.beside for word in words)]
+        return [Found(self._rank(one), one.name, one.thing) for one in heapq.nsmallest(most, fitting, key=self._rank)]
 
-    def _found(self, one: Named) -> Found:
-        return Found((self._tier(one), len(one.name), one.folded), one.name, one.thing)
+    def _rank(self, one: Named) -> tuple[int, int, str]:
+        return self._tier(one), len(one.name), one.folded
 
     def _tier(self, one: Named) -> int:
-        tests: tuple[Callable[[], bool], ...] = (
-            lambda: one.folded == self.whole,
-            lambda: one.own == self.whole,
-            lambda: one.folded.startswith(self.whole),
-            lambda: one.own.startswith(self.whole),
-            lambda: all(start.search(one.folded) for start in self._starts),
-            lambda: all(word in one.folded for word in self.words),
-        )
-        return next((place for place, holds in enumerate(tests) if holds()), len(tests))
+        """Asked of every name that fits, which may be ten thousand: plain comparisons, the cheap ones first."""
+        whole, name, own = self.whole, one.folded, one.own
+        if whole in (name, own):
+            return 0 if name == whole else 1
+        if name.startswith(whole):
+            return 2
+        if own.startswith(whole):
+            return 3
+        for start in self._starts:
+            if not start.search(name):
+                return 5 if all(word in name for word in self.words) else 6
+        return 4
 
     def spans(self, name: str) -> list[tuple[str, bool]]:
         """A name in pieces; those that were typed say True."""
