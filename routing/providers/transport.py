@@ -10,86 +10,138 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import orjson
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+from routing.providers.addresses import Address, Destinations, is_refused, meant, reason_against
+
+__all__ = ["CallFailed", "Reply", "Server", "is_refused", "secret_of", "vetted"]
 Headers = Mapping[str, str]
 
 CONNECT_S = 5.0
-_METADATA = {ipaddress.ip_address("100.100.100.200"), ipaddress.ip_address("fd00:ec2::254")}
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class CallFailed(Exception):
-    """Why a call brought nothing, in a few words: never a text that was sent, a secret, or what the server said."""
+    """Why a call brought nothing, in a few words: never a text that was sent, a secret, or what the server said.
+
+    `code` says the same to programs: name, address, refused, unreachable, tls, timeout, redirect, credential, status, size,
+    answer, secret or cancelled.
+    """
+
+    def __init__(self, message: str, code: str = "answer") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as it comes in: `pieces` raises CallFailed when it grows over its bound or takes too long."""
+
+    status: int
+    headers: Mapping[str, str]
+    pieces: Iterator[bytes]
 
 
 class Server:
-    """One server under one base address. Connections are kept; safe to share between threads."""
+    """One server under one base address. Connections are kept; safe to share between threads.
 
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
+    `allow`: what the workspace lets through of addresses that are not public; None lets all of those through.
+    """
+
+    def __init__(self, url: str, allow: Destinations | None = None) -> None:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise CallFailed("its address is no http or https URL", "address") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CallFailed("its address is no http or https URL")
+            raise CallFailed("its address is no http or https URL", "address")
         self._scheme, self._host = parts.scheme, parts.hostname
-        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._port = port or (443 if parts.scheme == "https" else 80)
         self._base = parts.path.rstrip("/")
+        self._whole = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._allow = allow
         self._client: httpx.Client | None = None
         self._lock = threading.Lock()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
 
     def post(self, path: str, body: Any, *, headers: Headers, secret: bool, timeout_s: float, most: int) -> Any:
         """The JSON that a server answers to JSON. Raises CallFailed also for an answer over `most` bytes or a redirect.
 
         `secret`: the headers hold one.
         """
+        with self.asking("POST", path, body, headers=headers, secret=secret, timeout_s=timeout_s, most=most) as reply:
+            return json_of(reply)
+
+    def get(self, path: str, *, headers: Headers, secret: bool, timeout_s: float, most: int) -> Any:
+        """The JSON under a path below the base address; raises as `post`."""
+        with self.asking("GET", path, None, headers=headers, secret=secret, timeout_s=timeout_s, most=most) as reply:
+            return json_of(reply)
+
+    @contextmanager
+    def asking(
+        self,
+        method: str,
+        path: str | None,
+        body: Any,
+        *,
+        headers: Headers,
+        secret: bool,
+        timeout_s: float,
+        most: int,
+        is_unwanted: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Reply]:
+        """One request, and its answer while it comes in; without `path` the URL is taken as it was written.
+
+        No redirect is followed, nothing compressed is taken, and `is_unwanted` is asked while the answer is read.
+        """
         deadline = time.monotonic() + timeout_s
         address = self._vetted(secret=secret)
         host = f"[{address}]" if address.version == 6 else str(address)
-        request = self._open().build_request(
-            "POST",
-            f"{self._scheme}://{host}:{self._port}{self._base}{path}",
-            content=orjson.dumps(body),
-            headers={**headers, "Host": self._told_host(), "Content-Type": "application/json"},
-            timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, CONNECT_S)),
-            extensions={"sni_hostname": self._host},
-        )
+        target = self._whole if path is None else f"{self._base}{path}"
         try:
-            return self._answer(request, deadline, most)
+            request = self._open().build_request(
+                method,
+                f"{self._scheme}://{host}:{self._port}{target}",
+                content=None if body is None else orjson.dumps(body),
+                headers={
+                    "Accept": "application/json",
+                    **headers,
+                    "Host": self._told_host(),
+                    "Accept-Encoding": "identity",
+                    **({} if body is None else {"Content-Type": "application/json"}),
+                },
+                timeout=httpx.Timeout(max(timeout_s, 0.001), connect=min(max(timeout_s, 0.001), CONNECT_S)),
+                extensions={"sni_hostname": self._host},
+            )
+            response = self._open().send(request, stream=True)
+            try:
+                yield Reply(response.status_code, response.headers, _pieces(response, deadline, most, is_unwanted))
+            finally:
+                response.close()
         except httpx.TimeoutException:
-            raise CallFailed("it did not answer in time") from None
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as problem:
-            raise CallFailed(f"it cannot be reached ({type(problem).__name__})") from None
-
-    def _answer(self, request: httpx.Request, deadline: float, most: int) -> Any:
-        response = self._open().send(request, stream=True)
-        try:
-            if response.status_code != 200:
-                raise CallFailed(f"it answered with status {response.status_code}")
-            read = bytearray()
-            for piece in response.iter_bytes():
-                read += piece
-                if len(read) > most:
-                    raise CallFailed("its answer is too long")
-                if time.monotonic() > deadline:
-                    raise CallFailed("it did not answer in time")
-        finally:
-            response.close()
-        try:
-            return orjson.loads(read)
-        except ValueError:
-            raise CallFailed("its answer is no JSON") from None
+            raise CallFailed("it did not answer in time", "timeout") from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError) as problem:
+            raise _unreached(problem) from None
 
     def _open(self) -> httpx.Client:
         with self._lock:
             if self._client is None:  # opening one reads certificates, so it waits for the first call
-                self._client = httpx.Client(trust_env=False, follow_redirects=False)
+                self._client = httpx.Client(trust_env=False, follow_redirects=False, verify=self._scheme == "https")
             return self._client
 
     def _vetted(self, *, secret: bool) -> Address:
@@ -97,12 +149,68 @@ class Server:
         try:
             found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
-            raise CallFailed("its name cannot be looked up") from None
-        return vetted((str(entry[4][0]) for entry in found), clear_secret=secret and self._scheme == "http")[0]
+            raise CallFailed("its name cannot be looked up", "name") from None
+        told = [str(entry[4][0]) for entry in found]
+        addresses = vetted(told, clear_secret=secret and self._scheme == "http")
+        for address in addresses:
+            if reason := reason_against(address, self._host, self._port, self._allow):
+                raise CallFailed(reason, "address")
+        return addresses[0]
 
     def _told_host(self) -> str:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return host if self._port in (80, 443) else f"{host}:{self._port}"
+
+
+def json_of(reply: Reply) -> Any:
+    """The JSON of a good answer. Raises CallFailed for any other."""
+    refuse(reply)
+    try:
+        return orjson.loads(b"".join(reply.pieces))
+    except ValueError:
+        raise CallFailed("its answer is no JSON", "answer") from None
+
+
+def refuse(reply: Reply) -> None:
+    """Raise CallFailed for an answer that is not 200."""
+    status = reply.status
+    if status in (401, 403):
+        raise CallFailed(f"it answered with status {status}: the credential is missing or not accepted", "credential")
+    if 300 <= status < 400:
+        raise CallFailed(f"it answered with status {status}, a redirect, and none is followed", "redirect")
+    if status != 200:
+        raise CallFailed(f"it answered with status {status}", "status")
+
+
+def _pieces(response: httpx.Response, deadline: float, most: int, is_unwanted: Callable[[], bool]) -> Iterator[bytes]:
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise CallFailed("its answer is compressed, which was not asked for", "answer")
+    read = 0
+    for piece in response.iter_raw():
+        read += len(piece)
+        if read > most:
+            raise CallFailed("its answer is too long", "size")
+        if time.monotonic() > deadline:
+            raise CallFailed("it did not answer in time", "timeout")
+        if is_unwanted():
+            raise CallFailed("it was stopped", "cancelled")
+        yield piece
+
+
+def _unreached(problem: BaseException) -> CallFailed:
+    """What stands behind a lost connection, in words."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = problem
+    while cause is not None and len(causes) < 8:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    if any(isinstance(one, ssl.SSLCertVerificationError) for one in causes):
+        return CallFailed("its certificate is not accepted", "tls")
+    if any(isinstance(one, ssl.SSLError) for one in causes):
+        return CallFailed("no secure connection comes about (TLS)", "tls")
+    if any(isinstance(one, ConnectionRefusedError) for one in causes):
+        return CallFailed("nothing listens there: the connection was refused", "refused")
+    return CallFailed(f"it cannot be reached ({type(problem).__name__})", "unreachable")
 
 
 def vetted(found: Iterable[str], *, clear_secret: bool) -> list[Address]:
@@ -112,31 +220,10 @@ def vetted(found: Iterable[str], *, clear_secret: bool) -> list[Address]:
     """
     addresses = [ipaddress.ip_address(one.partition("%")[0]) for one in found]
     if not addresses or any(is_refused(one) for one in addresses):
-        raise CallFailed("its address is one that no server of models has")
-    if clear_secret and not all(_meant(one).is_private for one in addresses):
-        raise CallFailed("a secret is sent to a public address by https only")
+        raise CallFailed("its address is one that no server of models or tools has", "address")
+    if clear_secret and not all(meant(one).is_private for one in addresses):
+        raise CallFailed("a secret is sent to a public address by https only", "secret")
     return addresses
-
-
-def is_refused(address: Address) -> bool:
-    """Whether nothing may be sent there, whichever way the address is written."""
-    meant = _meant(address)
-    return (
-        meant.is_link_local
-        or meant.is_multicast
-        or meant.is_unspecified
-        or (meant.is_reserved and not meant.is_loopback)
-        or meant in _METADATA
-    )
-
-
-def _meant(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address only wraps."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address
 
 
 def secret_of(reference: str) -> str:
@@ -144,5 +231,7 @@ def secret_of(reference: str) -> str:
     kind, _, name = reference.partition(":")
     value = os.environ.get(name, "") if kind == "env" else ""
     if not value:
-        raise CallFailed(f"the secret {reference} is not set" if kind == "env" else f"{reference} cannot be read here")
+        raise CallFailed(
+            f"the secret {reference} is not set" if kind == "env" else f"{reference} cannot be read here", "secret"
+        )
     return value

@@ -139,7 +139,7 @@ def test_a_name_that_leads_to_a_refused_address_is_not_called(monkeypatch):
     entry = (2, 1, 6, "", ("169.254.169.254", 80))
     monkeypatch.setattr(transport.socket, "getaddrinfo", lambda *_, **__: [entry])
 
-    with pytest.raises(EncoderError, match="no server of models has"):
+    with pytest.raises(EncoderError, match="no server of models or tools has"):
         RemoteEncoder(model(url="http://models.example")).encode(["a"])
 
 
