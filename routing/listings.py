@@ -1,7 +1,7 @@
 """Lists of decisions, events, revisions and audit entries: filters in plain words, and pages that hold still while rows arrive.
 
-A page is named by the row that it starts after (`after`, going to older rows) or before (`before`, going to newer ones),
-so that a page keeps its content however many rows come in above it.
+A page is named by the row that it starts after (`after`, going on, usually to older rows) or ends before (`before`, going
+back), so that a page keeps its content however many rows come in above it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -25,8 +27,8 @@ _STATES = (DecisionState.QUEUED, DecisionState.RUNNING, DecisionState.FAILED, De
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     rows: Sequence[Any]
-    newer: str | None = None  # name of the first row, when there are newer ones
-    older: str | None = None  # name of the last row, when there are older ones
+    previous: str | None = None  # name of the first row, when there are some before it
+    next: str | None = None  # name of the last row, when there are some after it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,20 +67,24 @@ def decisions(workspace: Workspace) -> QuerySet[Decision]:
     return Decision.objects.filter(workspace=workspace).defer("content", "answer", "execution")
 
 
-def page_of(rows: QuerySet[Any], *, key: str, after: Any = None, before: Any = None, size: int = PAGE) -> Page:
-    """One page, newest first. `key` orders the rows and names the page's edges."""
+def page_of(
+    rows: QuerySet[Any], *, key: str, after: Any = None, before: Any = None, size: int = PAGE, upwards: bool = False
+) -> Page:
+    """One page, newest first, or oldest first when `upwards`. `key` orders the rows and names the page's edges."""
+    onward, back = ("gt", "lt") if upwards else ("lt", "gt")
+    order, against = (key, f"-{key}") if upwards else (f"-{key}", key)
     if before is not None:
-        newest_last = list(rows.filter(**{f"{key}__gt": before}).order_by(key)[: size + 1])
-        more, shown = len(newest_last) > size, newest_last[:size][::-1]
+        turned = list(rows.filter(**{f"{key}__{back}": before}).order_by(against)[: size + 1])
+        more, shown = len(turned) > size, turned[:size][::-1]
         return Page(
-            rows=shown, newer=_name(shown[:1], key) if more else None, older=_name(shown[-1:], key) or str(before)
+            rows=shown, previous=_name(shown[:1], key) if more else None, next=_name(shown[-1:], key) or str(before)
         )
-    found = list((rows if after is None else rows.filter(**{f"{key}__lt": after})).order_by(f"-{key}")[: size + 1])
+    found = list((rows if after is None else rows.filter(**{f"{key}__{onward}": after})).order_by(order)[: size + 1])
     shown = found[:size]
     return Page(
         rows=shown,
-        newer=(_name(shown[:1], key) or str(after)) if after is not None else None,
-        older=_name(shown[-1:], key) if len(found) > size else None,
+        previous=(_name(shown[:1], key) or str(after)) if after is not None else None,
+        next=_name(shown[-1:], key) if len(found) > size else None,
     )
 
 
@@ -142,6 +148,19 @@ def events_of(decision: Decision) -> list[Event]:
 
 def revisions(workspace: Workspace) -> QuerySet[Revision]:
     return Revision.objects.filter(workspace=workspace).defer("manifest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionFilter:
+    text: str = ""  # part of a message, of who published or proposed it, or of its digest
+    state: str = ""
+
+    def apply(self, rows: QuerySet[Revision]) -> QuerySet[Revision]:
+        if self.state:
+            rows = rows.filter(state=self.state)
+        names = ("message", "published_by", "created_by", "digest")
+        about = reduce(or_, (Q(**{f"{name}__icontains": self.text}) for name in names))
+        return rows.filter(about) if self.text else rows
 
 
 # --- the audit log ------------------------------------------------------------------------------------------------------

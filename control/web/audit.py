@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,12 +18,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, St
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import allows, may
 from control.web import diffing, words
+from control.web.filters import NEWEST_FIRST, Filters, ends
 from routing import listings
 from routing.engine.diff import Change
 from routing.models import AuditEntry, AuditHead, Workspace
@@ -64,43 +64,45 @@ COLUMNS = (
 @vary_on_headers("HX-Request")
 @may("audit.view")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
-    chosen = _chosen(request)
-    _note_reading(request, workspace, "audit.read", "audit log", chosen)
+    filters = _filters(request, workspace)
+    _note_reading(request, workspace, "audit.read", "audit log", filters.chosen)
     template = "audit/list.html" + ("#list" if request.htmx else "")  # type: ignore[attr-defined]
-    return render(request, template, _rows(request, workspace, chosen))
+    return render(request, template, _rows(request, workspace, filters))
 
 
-def _chosen(request: HttpRequest) -> dict[str, str]:
-    given = {name: request.GET.get(name, "").replace("\0", "").strip()[:200] for name in FILTERS}
-    return {name: value for name, value in given.items() if value}
+def _filters(request: HttpRequest, workspace: Workspace, page: str = "audit") -> Filters:
+    return Filters.read(request, reverse(page, args=[workspace.name]), FILTERS, ("time",))
 
 
-def _note_reading(request: Any, workspace: Workspace, action: str, target: str, chosen: dict[str, str]) -> None:
-    audit.record(workspace.pk, action, target, by=request.actor, after={"filters": chosen} if chosen else None)
+def _note_reading(request: Any, workspace: Workspace, action: str, target: str, chosen: Mapping[str, str]) -> None:
+    told = {"filters": dict(chosen)} if chosen else None
+    audit.record(workspace.pk, action, target, by=request.actor, after=told)
 
 
-def _rows(request: Any, workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
-    everything = listings.audit_entries(workspace)
-    rows = _filter(chosen).apply(everything)
+def _rows(request: Any, workspace: Workspace, filters: Filters) -> dict[str, Any]:
+    everything, upwards = listings.audit_entries(workspace), filters.sort == "time"
+    rows = _filter(filters.chosen).apply(everything)
     after, before = _number(request.GET.get("after")), _number(request.GET.get("before"))
-    page = listings.page_of(rows, key="seq", after=after, before=before)
+    page = listings.page_of(rows, key="seq", after=after, before=before, upwards=upwards)
     number, capped = listings.counted(rows)
     return {
-        "chosen": chosen,
-        "active": [_chip(workspace, chosen, name) for name in chosen],
+        "filters": filters,
+        "chosen": filters.chosen,
+        "active": [_chip(filters, name) for name in filters.chosen],
+        "heads": filters.heads([("time", "Seq", "num")], NEWEST_FIRST),
         "rows": [{"entry": row, "who": who(row), "what": what(row)} for row in page.rows],
         "total": number,
         "capped": capped,
         "pinned": bool(after or before),
-        "first_page": address(workspace, chosen),
-        "newer_page": address(workspace, chosen, before=page.newer) if page.newer else "",
-        "older_page": address(workspace, chosen, after=page.older) if page.older else "",
+        "clear": filters.path,
         "proof": everything.filter(action="audit.verified").first(),
         "head": AuditHead.objects.filter(workspace=workspace).first(),
-        "csv": address(workspace, chosen, name="audit-csv"),
-        "jsonl": address(workspace, chosen, name="audit-jsonl"),
+        "csv": _filters(request, workspace, "audit-csv").address(sort=""),
+        "jsonl": _filters(request, workspace, "audit-jsonl").address(sort=""),
         "may_verify": allows(request.role, "ledger.verify"),
-    } | _choices(workspace)
+        **ends(filters, page, upwards=upwards),
+        **_choices(workspace),
+    }
 
 
 def _choices(workspace: Workspace) -> dict[str, Any]:
@@ -110,11 +112,10 @@ def _choices(workspace: Workspace) -> dict[str, Any]:
         "actions": [(listings.CHANGES, CHANGES_WORD.capitalize()), *((action, action) for action in actions)],
         "results": [(result, words.badge(result).word) for result in RESULTS],
         "spans": [(value, word) for value, (_, word) in SPANS.items()],
-        "clear": address(workspace, {}),
     }
 
 
-def _filter(chosen: dict[str, str]) -> listings.AuditFilter:
+def _filter(chosen: Mapping[str, str]) -> listings.AuditFilter:
     exact = {name: chosen.get(name, "") for name in ("actor", "action", "target", "result")}
     return listings.AuditFilter(
         text=chosen.get("q", ""), since=_moment(chosen.get("since")), until=_moment(chosen.get("until")), **exact
@@ -136,20 +137,14 @@ def _number(given: str | None) -> int | None:
     return int(given) if given and given.isascii() and given.isdigit() and len(given) < 18 else None
 
 
-def address(workspace: Workspace, chosen: dict[str, str], *, name: str = "audit", **place: str | None) -> str:
-    query = {**chosen, **{key: value for key, value in place.items() if value}}
-    return reverse(name, args=[workspace.name]) + (f"?{urlencode(query)}" if query else "")
-
-
-def _chip(workspace: Workspace, chosen: dict[str, str], name: str) -> dict[str, str]:
-    value = chosen[name]
+def _chip(filters: Filters, name: str) -> dict[str, str]:
+    value = filters.chosen[name]
     shown = {
         "since": SPANS[value][1] if value in SPANS else f"since {value}",
         "result": words.badge(value).word.lower(),
         "action": CHANGES_WORD if value == listings.CHANGES else value,
     }.get(name, value)
-    without = address(workspace, {key: held for key, held in chosen.items() if key != name})
-    return {"name": name, "word": WORDS.get(name, name), "value": shown, "without": without}
+    return {"name": name, "word": WORDS.get(name, name), "value": shown, "without": filters.address(**{name: ""})}
 
 
 # --- words --------------------------------------------------------------------------------------------------------------
@@ -275,7 +270,7 @@ _REASONS = {
 @may("audit.view")
 def export(request: HttpRequest, workspace: Workspace, form: str) -> HttpResponseBase:
     """All entries that the filters let through, newest first, in the order of their numbers; streamed."""
-    chosen = _chosen(request)
+    chosen = _filters(request, workspace).chosen
     rows = _filter(chosen).apply(listings.audit_entries(workspace))
     newest = rows.values_list("seq", flat=True).first() or 0
     _note_reading(request, workspace, "audit.exported", f"audit log as {form}", chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
 from control.web import figures, telling, words
+from control.web.filters import NEWEST_FIRST, Filters, ends
 from routing import listings
 from routing.choices import DecisionType
 from routing.models import Decision, Revision, ScopeRow, Workspace
@@ -31,24 +33,23 @@ WORDS = {"q": "about", "status": "verdict", "since": ""}
 @vary_on_headers("HX-Request")
 @may("decision.view")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
-    chosen = {name: request.GET.get(name, "").strip()[:200] for name in FILTERS if request.GET.get(name, "").strip()}
-    context = _rows(request, workspace, chosen)
-    if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "decisions/list.html#list", context)
-    return render(request, "decisions/list.html", context)
+    filters = Filters.read(request, reverse("decisions", args=[workspace.name]), FILTERS, ("time",))
+    template = "decisions/list.html" + ("#list" if request.htmx else "")  # type: ignore[attr-defined]
+    return render(request, template, _rows(request, workspace, filters))
 
 
-def _rows(request: HttpRequest, workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
-    everything = listings.decisions(workspace)
-    rows = _filter(chosen).apply(everything)
+def _rows(request: HttpRequest, workspace: Workspace, filters: Filters) -> dict[str, Any]:
+    everything, upwards = listings.decisions(workspace), filters.sort == "time"
+    rows = _filter(filters.chosen).apply(everything)
     after, before = _place(request.GET.get("after")), _place(request.GET.get("before"))
-    page = listings.page_of(rows, key="pk", after=after, before=before)
+    page = listings.page_of(rows, key="pk", after=after, before=before, upwards=upwards)
     number, capped = listings.counted(rows)
     first = page.rows[0].pk if page.rows else None
     return {
-        "chosen": chosen,
-        "active": [_chip(workspace, chosen, name) for name in chosen],
-        "page": page,
+        "filters": filters,
+        "chosen": filters.chosen,
+        "active": [_chip(filters, name) for name in filters.chosen],
+        "heads": filters.heads([("time", "Time", "")], NEWEST_FIRST),
         "rows": [
             {
                 "decision": row,
@@ -62,16 +63,15 @@ def _rows(request: HttpRequest, workspace: Workspace, chosen: dict[str, str]) ->
         ],
         "total": number,
         "capped": capped,
-        "newer_count": listings.newer_than(rows, "pk", first) if first and (after or before) else 0,
+        "newer_count": listings.newer_than(rows, "pk", first) if first and (after or before) and not upwards else 0,
         "any": bool(page.rows) or everything.exists(),
-        "first_page": address(workspace, chosen),
-        "newer_page": address(workspace, chosen, before=page.newer) if page.newer else "",
-        "older_page": address(workspace, chosen, after=page.older) if page.older else "",
         "pinned": bool(after or before),
-    } | _choices(workspace, chosen)
+        **ends(filters, page, upwards=upwards),
+        **_choices(workspace, filters),
+    }
 
 
-def _filter(chosen: dict[str, str]) -> listings.DecisionFilter:
+def _filter(chosen: Mapping[str, str]) -> listings.DecisionFilter:
     exact = {name: chosen.get(name, "") for name in ("type", "status", "scope", "harness")}
     return listings.DecisionFilter(text=chosen.get("q", ""), since=_since(chosen.get("since")), **exact)
 
@@ -94,13 +94,8 @@ def _place(given: str | None) -> uuid.UUID | None:
         return None
 
 
-def address(workspace: Workspace, chosen: dict[str, str], **place: str | None) -> str:
-    query = {**chosen, **{key: value for key, value in place.items() if value}}
-    return reverse("decisions", args=[workspace.name]) + (f"?{urlencode(query)}" if query else "")
-
-
-def _chip(workspace: Workspace, chosen: dict[str, str], name: str) -> dict[str, str]:
-    value = chosen[name]
+def _chip(filters: Filters, name: str) -> dict[str, str]:
+    value = filters.chosen[name]
     shown = (
         SPAN_WORDS.get(value, value)
         if name == "since"
@@ -108,11 +103,10 @@ def _chip(workspace: Workspace, chosen: dict[str, str], name: str) -> dict[str, 
         if name == "status"
         else value
     )
-    without = address(workspace, {key: held for key, held in chosen.items() if key != name})
-    return {"name": name, "word": WORDS.get(name, name), "value": shown, "without": without}
+    return {"name": name, "word": WORDS.get(name, name), "value": shown, "without": filters.address(**{name: ""})}
 
 
-def _choices(workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
+def _choices(workspace: Workspace, filters: Filters) -> dict[str, Any]:
     registered = ScopeRow.objects.filter(workspace=workspace).values_list("name", flat=True)
     return {
         "types": [(value, words.TYPE_WORDS.get(value, value)) for value in DecisionType.values],
@@ -120,7 +114,7 @@ def _choices(workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
         "scopes": listings.scopes(workspace, registered),
         "harnesses": listings.harnesses(workspace),
         "spans": list(SPAN_WORDS.items()),
-        "clear": address(workspace, {}),
+        "clear": filters.path,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -13,11 +13,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
+from control.web.filters import Filters
 from control.web.forms.endpoints import ListForm, TextForm
 from routing import mapping, snapshot, working
 from routing.engine.inference import describe_traits
@@ -27,6 +27,20 @@ from routing.models import Decision, EndpointRow, Workspace
 from routing.services import entries
 
 FILTERS = ("q", "kind", "enabled", "tag")
+COLUMNS = (
+    ("endpoint", "Endpoint", ""),
+    ("kind", "Kind", ""),
+    ("tools", "Tools", "num"),
+    ("hints", "Hints", "num"),
+    ("decided", "Decisions, 24 h", "num"),
+)
+SORTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "endpoint": lambda line: line["endpoint"].name,
+    "kind": lambda line: line["endpoint"].kind,
+    "tools": lambda line: line["endpoint"].tool_count,
+    "hints": lambda line: line["hints"],
+    "decided": lambda line: line["decided"],
+}
 RECENT = timedelta(hours=24)
 
 
@@ -34,18 +48,21 @@ RECENT = timedelta(hours=24)
 @vary_on_headers("HX-Request")
 @may("registry.view")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
-    chosen = {name: request.GET.get(name, "").strip()[:200] for name in FILTERS if request.GET.get(name, "").strip()}
+    filters = Filters.read(request, reverse("endpoints", args=[workspace.name]), FILTERS, tuple(SORTS))
     everything = EndpointRow.objects.filter(workspace=workspace)
-    rows = _filtered(everything.annotate(tool_count=Count("tools")), chosen)
+    rows = _filtered(everything.annotate(tool_count=Count("tools")), filters.chosen)
     decided = _decided(workspace)
+    lines = [{"endpoint": row, "hints": _hints(row), "decided": decided[row.name]} for row in rows]
     context = {
-        "chosen": chosen,
-        "rows": [{"endpoint": row, "hints": _hints(row), "decided": decided[row.name]} for row in rows],
+        "filters": filters,
+        "chosen": filters.chosen,
+        "heads": {head["key"]: head for head in filters.heads(COLUMNS, "endpoint")},
+        "rows": _ordered(lines, filters.sort or "endpoint"),
         "total": everything.count(),
         "kinds": sorted(set(everything.values_list("kind", flat=True))),
         "tags": sorted({tag for tags in everything.values_list("tags", flat=True) for tag in tags}),
-        "active": [_chip(workspace, chosen, name) for name in chosen],
-        "clear": reverse("endpoints", args=[workspace.name]),
+        "active": filters.chips({"q": "about"}),
+        "clear": filters.path,
     }
     template = "endpoints/list.html" + ("#list" if request.htmx else "")  # type: ignore[attr-defined]
     return render(request, template, context)
@@ -76,10 +93,11 @@ def _decided(workspace: Workspace) -> Counter[str]:
     return totals
 
 
-def _chip(workspace: Workspace, chosen: Mapping[str, str], name: str) -> dict[str, str]:
-    rest = {key: held for key, held in chosen.items() if key != name}
-    without = reverse("endpoints", args=[workspace.name]) + (f"?{urlencode(rest)}" if rest else "")
-    return {"word": {"q": "about"}.get(name, name), "value": chosen[name], "without": without}
+def _ordered(lines: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
+    """By one of SORTS, downwards with a minus; those that are equal in it stay in the order of their names."""
+    key, down = sort.removeprefix("-"), sort.startswith("-")
+    by_name = sorted(lines, key=SORTS["endpoint"], reverse=down and key == "endpoint")
+    return by_name if key == "endpoint" else sorted(by_name, key=SORTS[key], reverse=down)
 
 
 # --- one endpoint ---------------------------------------------------------------------------------------------------

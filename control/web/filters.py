@@ -9,7 +9,10 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.http import urlencode
 
+from routing.listings import Page
+
 LONGEST = 200
+NEWEST_FIRST = "-time"  # the usual order of what is only ever added to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +27,7 @@ class Filters:
     @classmethod
     def read(cls, request: HttpRequest, path: str, names: Sequence[str], sorts: Sequence[str] = ()) -> Filters:
         """From the query string. What is empty, unknown or beyond LONGEST characters chooses nothing more."""
-        given = {name: request.GET.get(name, "").strip()[:LONGEST] for name in names}
+        given = {name: request.GET.get(name, "").replace("\0", "").strip()[:LONGEST] for name in names}
         sort = request.GET.get("sort", "")
         known = sort if sort.removeprefix("-") in sorts else ""
         return cls(path=path, names=names, chosen={name: value for name, value in given.items() if value}, sort=known)
@@ -47,9 +50,10 @@ class Filters:
         now = self.sort or usual
         return [
             {
+                "key": key,
                 "word": word,
                 "class": shape,
-                "address": self.address(sort=f"-{key}" if now == key else "" if key == usual else key),
+                "address": self.address(sort="" if (wanted := f"-{key}" if now == key else key) == usual else wanted),
                 "order": {key: "ascending", f"-{key}": "descending"}.get(now, ""),
             }
             for key, word, shape in columns
@@ -60,6 +64,19 @@ def number(request: HttpRequest, name: str = "page") -> int:
     """The page that was asked for; the first for whatever is no number."""
     given = request.GET.get(name, "")
     return int(given) if given.isascii() and given.isdecimal() and len(given) < 8 else 1
+
+
+def ends(filters: Filters, page: Page, *, upwards: bool) -> dict[str, str]:
+    """Addresses of the neighbours of a page of a ledger, with their words; `upwards` is the oldest row first."""
+    older, newer = "Older", "Newer"
+    return {
+        "previous_page": filters.address(before=page.previous) if page.previous else "",
+        "next_page": filters.address(after=page.next) if page.next else "",
+        "previous_word": older if upwards else newer,
+        "next_word": newer if upwards else older,
+        "first_page": filters.address(),
+        "first_word": "oldest" if upwards else "newest",
+    }
 
 
 def turns(filters: Filters, cut: Any, key: str = "page", **others: Any) -> dict[str, Any]:

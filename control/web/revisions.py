@@ -11,9 +11,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from control.access import allows, may
 from control.web import confirming, diffing, reviewing
+from control.web.filters import NEWEST_FIRST, Filters, ends
 from control.web.forms.publish import CommentForm, RestoreForm, ReviewForm
 from routing import listings
 from routing.choices import RevisionState
@@ -28,21 +30,31 @@ from routing.services import revisions as service
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 @may("revision.view")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    filters = Filters.read(request, reverse("revisions", args=[workspace.name]), ("q", "state"), ("time",))
+    everything, upwards = listings.revisions(workspace), filters.sort == "time"
+    rows = listings.RevisionFilter(text=filters.chosen.get("q", ""), state=filters.chosen.get("state", ""))
     after, before = _number(request.GET.get("after")), _number(request.GET.get("before"))
-    page = listings.page_of(listings.revisions(workspace), key="number", after=after, before=before)
-    address = reverse("revisions", args=[workspace.name])
+    page = listings.page_of(rows.apply(everything), key="number", after=after, before=before, upwards=upwards)
     context = {
+        "filters": filters,
+        "chosen": filters.chosen,
+        "active": filters.chips({"q": "about"}),
+        "clear": filters.path,
+        "heads": filters.heads([("time", "Number", "num")], NEWEST_FIRST),
         "rows": page.rows,
-        "newer_page": f"{address}?before={page.newer}" if page.newer else "",
-        "older_page": f"{address}?after={page.older}" if page.older else "",
+        "total": everything.count(),
+        "states": RevisionState.values,
+        **ends(filters, page, upwards=upwards),
     }
-    return render(request, "revisions/list.html", context)
+    template = "revisions/list.html" + ("#list" if request.htmx else "")  # type: ignore[attr-defined]
+    return render(request, template, context)
 
 
 def _number(given: str | None) -> int | None:
-    return int(given) if given and given.isdecimal() and len(given) < 10 else None
+    return int(given) if given and given.isascii() and given.isdecimal() and len(given) < 10 else None
 
 
 @require_safe

@@ -151,13 +151,21 @@ def test_pages_follow_each_other_without_gap_or_repeat_although_reading_adds_ent
         audit.record(workspace.pk, "test.done", f"thing {number}", by=EDITOR)
 
     first = admin.get("/w/acme/audit?action=test.done")
-    second = admin.get(first.context["older_page"])
-    third = admin.get(second.context["older_page"])
+    second = admin.get(first.context["next_page"])
+    third = admin.get(second.context["next_page"])
 
     numbers = [entry.target for page in (first, second, third) for entry in told(page)]
     assert numbers == [f"thing {number}" for number in reversed(range(110))]
-    assert third.context["older_page"] == ""
-    assert told(admin.get(third.context["newer_page"])) == told(second)
+    assert third.context["next_page"] == ""
+    assert told(admin.get(third.context["previous_page"])) == told(second)
+
+
+def test_the_log_is_read_from_its_beginning_too(admin, workspace):
+    page = admin.get("/w/acme/audit?sort=time")
+
+    assert [row["entry"].seq for row in page.context["rows"]][:3] == [1, 2, 3]
+    assert page.context["heads"][0]["order"] == "ascending"
+    assert "sort" not in page.context["csv"]
 
 
 @pytest.mark.parametrize(

@@ -37,16 +37,30 @@ def shown(response) -> list[str]:
 
 def test_pages_follow_each_other_without_gap_or_repeat(admin, many):
     first = admin.get("/w/acme/decisions")
-    second = admin.get(first.context["older_page"])
-    third = admin.get(second.context["older_page"])
+    second = admin.get(first.context["next_page"])
+    third = admin.get(second.context["next_page"])
 
     assert shown(first) + shown(second) + shown(third) == [row.target for row in reversed(many)]
-    assert third.context["older_page"] == ""
-    assert shown(admin.get(third.context["newer_page"])) == shown(second)
+    assert third.context["next_page"] == ""
+    assert shown(admin.get(third.context["previous_page"])) == shown(second)
+
+
+def test_oldest_first_the_pages_follow_each_other_too_and_the_order_stays_in_the_address(admin, many):
+    turned = admin.get("/w/acme/decisions").context["heads"][0]["address"]
+    first = admin.get(f"{turned}&scope=default")
+    second = admin.get(first.context["next_page"])
+    third = admin.get(second.context["next_page"])
+
+    assert turned == "/w/acme/decisions?sort=time"
+    assert shown(first) + shown(second) + shown(third) == [row.target for row in many]
+    assert shown(admin.get(third.context["previous_page"])) == shown(second)
+    assert "scope=default&sort=time&after=" in second.context["next_page"]
+    assert (first.context["next_word"], first.context["heads"][0]["order"]) == ("Newer", "ascending")
+    assert first.context["heads"][0]["address"] == "/w/acme/decisions?scope=default"
 
 
 def test_a_page_holds_still_while_newer_rows_come_in_and_says_how_many(admin, many, workspace):
-    second = admin.get("/w/acme/decisions").context["older_page"]
+    second = admin.get("/w/acme/decisions").context["next_page"]
     before = shown(admin.get(second))
     Decision.objects.create(
         id=uuid.UUID(int=500),

@@ -55,6 +55,25 @@ def test_filters_of_the_list(admin, query, names):
     assert [row["endpoint"].name for row in admin.get(f"/w/acme/endpoints?{query}").context["rows"]] == names
 
 
+@pytest.mark.parametrize(
+    ("sort", "names"),
+    [
+        ("-endpoint", ["notes", "hitspec"]),
+        ("-tools", ["hitspec", "notes"]),
+        ("hints", ["notes", "hitspec"]),
+        ("-decided", ["hitspec", "notes"]),
+        ("nonsense", ["hitspec", "notes"]),
+    ],
+)
+def test_the_list_is_sorted_by_its_heads(admin, decide, sort, names):
+    decide()
+
+    page = admin.get(f"/w/acme/endpoints?enabled=yes&sort={sort}")
+
+    assert [row["endpoint"].name for row in page.context["rows"]] == names
+    assert page.context["heads"]["kind"]["address"] == "/w/acme/endpoints?enabled=yes&sort=kind"
+
+
 def test_a_hint_is_saved_to_the_draft_and_not_to_the_live_revision(editor, workspace, hitspec):
     response = save(editor, hint=["fetch a page", "read an article"], read=read_mark(editor))
     text = response.content.decode()
