@@ -23,7 +23,7 @@ from routing.services import audit
 
 _LOOK = {"overview.view", "decision.view", "registry.view", "revision.view", "live.view"}
 _AUDIT = {"overview.view", "decision.view", "revision.view", "live.view", "ledger.verify", "audit.view"}
-_EDIT = {"endpoint.edit", "capability.edit", "draft.discard", "draft.propose", "revision.restore"}
+_EDIT = {"endpoint.edit", "capability.edit", "policy.edit", "draft.discard", "draft.propose", "revision.restore"}
 _REVIEW = {"draft.propose", "revision.review", "revision.publish"}
 
 # One table: what each role may do.

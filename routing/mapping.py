@@ -41,6 +41,8 @@ _TOOL: Document = {
 }
 _CAPABILITY: Document = {"description": "", "deprecated": False}
 _SCOPE: Document = {"policy": "default"}
+_POLICY: Document = {}
+_THRESHOLDS = ("direct_execution_threshold", "fallback_threshold")
 _SECTIONS = ("providers", "task_rules", "contracts", "expectations")
 
 # Lists whose entries are edited one at a time: their rows, and the columns of these.
@@ -49,7 +51,7 @@ ENTRIES: dict[str, tuple[Any, Document]] = {
     "endpoints": (EndpointRow, _ENDPOINT),
     "capabilities": (CapabilityRow, _CAPABILITY),
     "scopes": (ScopeRow, _SCOPE),
-    "policies": (PolicyRow, {}),
+    "policies": (PolicyRow, _POLICY),
     "expectations": (EntryRow, {}),
 }
 
@@ -66,7 +68,7 @@ def document_of(workspace: Workspace) -> Document:
     _put(document, "endpoints", [endpoint_document(row) for row in endpoints])
     _put(document, "capabilities", _named(CapabilityRow.objects.filter(workspace=workspace), _CAPABILITY))
     _put(document, "scopes", _named(ScopeRow.objects.filter(workspace=workspace), _SCOPE))
-    _put(document, "policies", _named(PolicyRow.objects.filter(workspace=workspace), {}))
+    _put(document, "policies", _named(PolicyRow.objects.filter(workspace=workspace), _POLICY))
     for section in _SECTIONS[1:]:
         _put(document, section, _bodies(others, section))
     return document
@@ -103,7 +105,7 @@ def fill(workspace: Workspace, document: Mapping[str, Any]) -> None:
     fill_endpoints(workspace, document.get("endpoints", ()))
     _fill(CapabilityRow, workspace, document.get("capabilities", ()), _CAPABILITY)
     _fill(ScopeRow, workspace, document.get("scopes", ()), _SCOPE)
-    _fill(PolicyRow, workspace, document.get("policies", ()), {})
+    _fill(PolicyRow, workspace, document.get("policies", ()), _POLICY)
     EntryRow.objects.bulk_create(_entries(workspace, document))
 
 
@@ -199,6 +201,8 @@ def _from_columns(row: Any, columns: Mapping[str, Any]) -> Document:
 
 def _to_columns(body: Mapping[str, Any], columns: Mapping[str, Any]) -> Document:
     known = {name: body.get(name, _fresh(default)) for name, default in columns.items()}
+    if columns is _POLICY:
+        known |= {name: body.get("router", {}).get(name) for name in _THRESHOLDS}
     return {
         "name": body["name"],
         **known,

@@ -69,6 +69,7 @@ _CAN = {
     "see_registry": "registry.view",
     "edit": "endpoint.edit",
     "edit_capability": "capability.edit",
+    "edit_policy": "policy.edit",
     "discard": "draft.discard",
     "publish": "revision.publish",
     "see_audit": "audit.view",

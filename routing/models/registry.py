@@ -104,10 +104,24 @@ class ScopeRow(Row):
 
 
 class PolicyRow(Row):
-    """Named rules for ranking, deciding, searching and executing."""
+    """Named rules for ranking, deciding, searching and executing.
+
+    The two thresholds repeat what the document gives in `router`, so that the database can hold their order.
+    """
+
+    direct_execution_threshold = models.FloatField(null=True, blank=True)
+    fallback_threshold = models.FloatField(null=True, blank=True)
 
     class Meta(Row.Meta):
-        constraints = _unique("policy")
+        constraints = [
+            *_unique("policy"),
+            models.CheckConstraint(
+                condition=models.Q(fallback_threshold__lte=models.F("direct_execution_threshold"))
+                | models.Q(fallback_threshold__isnull=True)
+                | models.Q(direct_execution_threshold__isnull=True),
+                name="policy_fallback_not_above_direct",
+            ),
+        ]
 
 
 class EntryRow(Row):

@@ -281,3 +281,18 @@ def test_hostile_names_neither_break_out_nor_widen_the_page(sign_in, workspace, 
             wide.append(address)
 
     assert (len(addresses), wide) == (3, [])
+
+
+def test_a_threshold_is_changed_taken_back_and_refused_beside_its_field(sign_in):
+    page = sign_in("policies/default")
+    field = page.get_by_label("fallback threshold", exact=True)
+
+    field.fill("0.7")
+    field.press("Tab")
+    page.get_by_role("button", name="Take fallback threshold back to 0.6").click()
+    expect(field).to_have_value("0.6")
+
+    field.fill("0.99")
+    field.press("Tab")
+    expect(page.locator("#part-router-fallback_threshold [role=alert]")).to_contain_text("must not be above")
+    expect(field).to_have_value("0.99")
