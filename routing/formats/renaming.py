@@ -14,11 +14,14 @@ def suitable_names(names: Iterable[str]) -> dict[str, str]:
     olds = list(names)
     taken = {old for old in olds if is_name(old)}
     renamed: dict[str, str] = {}
+    numbers: dict[
+        str, int
+    ] = {}  # the last number given to each name, so that many of one name take no longer than others
     for old in olds:
         if is_name(old):
             renamed[old] = old
-        else:
-            renamed[old] = _unused(_suitable(old), taken)
+        elif old not in renamed:
+            renamed[old] = _unused(_suitable(old), taken, numbers)
             taken.add(renamed[old])
     return renamed
 
@@ -30,9 +33,10 @@ def _suitable(old: str) -> str:
     return plain if is_name(plain) else f"{plain or 'unnamed'}-1"
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    number, candidate = 1, name
+def _unused(name: str, taken: set[str], numbers: dict[str, int]) -> str:
+    number, candidate = numbers.get(name, 1), name
     while candidate in taken:
         number += 1
         candidate = f"{name}-{number}"
+    numbers[name] = number
     return candidate

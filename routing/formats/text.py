@@ -25,7 +25,13 @@ _TOML_START = re.compile(
     r"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*"
     r"(?:\[{1,2}[ \t]*[A-Za-z_\"'][^\],\n]*\]{1,2}[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)|[A-Za-z0-9_.\"-]+[ \t]*=[^=])"
 )
-_JSON_START = re.compile(r"\s*(?:\{\s*[\"}]|\[)")
+_JSON_START = re.compile(r"\s*+(?>(?://[^\n]*|/\*(?s:.*?)(?:\*/|\Z))\s*)*+(?:\{\s*[\"}/]|\[)")  # never tried twice
+# Strings, comments, and commas before a closing bracket: editors allow the latter two in their JSON. What is never closed
+# reaches to the end, so that no text is walked twice.
+_LENIENT = re.compile(
+    r"(?P<text>\"(?:[^\"\\\n]|\\(?:[\s\S]|\Z))*(?:\"|\n|\Z))|(?P<comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))|(?P<comma>,)"
+)
+_CLOSES = re.compile(r"\s*[}\]]")
 
 
 def decode(content: str | bytes) -> str:
@@ -49,7 +55,7 @@ def load(content: str | bytes, *, filename: str | None = None) -> Any:
     ending = (filename or "").lower().rpartition(".")[2]
     if ending == "toml":
         return load_toml(text)
-    if ending == "json":
+    if ending in ("json", "jsonc"):
         return load_json(text)
     if ending in ("yaml", "yml"):
         return load_yaml(text)
@@ -63,14 +69,56 @@ def _load_by_look(text: str) -> Any:
 
 
 def load_json(text: str) -> Any:
+    """JSON; comments and a comma after the last value are allowed, as editors allow them in their settings."""
     try:
-        return json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_no_constant)
+        return _bounded(_parse_json(text))
+    except json.JSONDecodeError:
+        plain = _without_comments(text)
+    try:
+        return _bounded(_parse_json(plain))
     except json.JSONDecodeError as error:
         raise Unreadable(f"is no valid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_no_constant)
+    except json.JSONDecodeError:
+        raise
     except RecursionError:
         raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep") from None
     except ValueError:
         raise Unreadable("holds a number that is too long") from None
+
+
+def _without_comments(text: str) -> str:
+    """The text with spaces for comments and for commas before a closing bracket: every place stays where it was."""
+    blank = _LENIENT.sub(lambda found: _spaces(found[0]) if found["comment"] else found[0], text)
+    return _LENIENT.sub(lambda found: " " if found["comma"] and _CLOSES.match(blank, found.end()) else found[0], blank)
+
+
+def _spaces(comment: str) -> str:
+    return "".join(mark if mark in "\r\n" else " " for mark in comment)
+
+
+def _bounded(values: Any) -> Any:
+    """The same values; raises Unreadable when they are nested beyond reason or are too many."""
+    level, depth, count = [values], 0, 0
+    while level:
+        count += len(level)
+        if depth > MAX_DEPTH:
+            raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep")
+        if count > MAX_NODES:
+            raise Unreadable(f"holds more than {MAX_NODES:,} values")
+        level = [inner for held in level for inner in _held(held)]
+        depth += 1
+    return values
+
+
+def _held(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -87,7 +135,7 @@ def _no_constant(word: str) -> Any:
 
 def load_toml(text: str) -> Any:
     try:
-        return tomllib.loads(text)
+        return _bounded(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise Unreadable(f"is no valid TOML: {error}") from None
     except RecursionError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+MOST_WARNINGS = 2000
 Detail = dict[str, Any]  # {"path", "message", "value"?, "allowed"?}
 
 
@@ -39,15 +40,41 @@ class Report:
     secrets: list[Detail] = field(default_factory=list)
     problems: list[Detail] = field(default_factory=list)
     launches: list[str] = field(default_factory=list)
+    refused: list[Detail] = field(default_factory=list)  # entries that stay out, with their problems
+    _secret_places: set[tuple[str, str]] = field(default_factory=set)
+    _unlisted: int = 0
+
+    def refuse(self, kind: str, name: str, problems: Iterable[Mapping[str, Any]]) -> None:
+        """An entry whose meaning is unclear stays out of the document, is told, and keeps nothing else from coming in."""
+        told = [dict(problem) for problem in problems]
+        self.refused.append({"kind": kind, "name": name[:64], "action": "refused", "problems": told})
+        for problem in told:
+            self.warn(problem["path"], f"not imported: {problem['message']}")
 
     def warn(self, path: str, message: str) -> None:
-        self.warnings.append({"path": path, "message": message})
+        """Note a warning; past the bound they are counted in the last one."""
+        if len(self.warnings) < MOST_WARNINGS:
+            self.warnings.append({"path": path, "message": message})
+            return
+        self._unlisted += 1
+        self.warnings[-1] = {"path": "", "message": f"{self._unlisted + 1} more warnings are not listed"}
 
     def secret(self, path: str, suggested: str) -> None:
-        self.secrets.append({"path": path, "suggested": suggested})
+        if (path, suggested) not in self._secret_places:
+            self._secret_places.add((path, suggested))
+            self.secrets.append({"path": path, "suggested": suggested})
 
     def problem(self, path: str, message: str, **more: Any) -> None:
         self.problems.append({"path": path, "message": message, **more})
+
+
+@dataclass(slots=True, kw_only=True)
+class Converted:
+    """What a reader made of a file: a document, old names by new ones, and for paths of the document those of the file."""
+
+    document: dict[str, Any]
+    renamed: dict[str, str] = field(default_factory=dict)  # old -> new, of endpoints
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 class Unreadable(Exception):

@@ -53,7 +53,7 @@ def import_registry(
             document, warnings = registry.checked(merged.document)
         except InvalidRegistry as error:
             return _refused(found, entries, error.details, filename)
-        answer = _answer(found, entries, [*warnings, *_without_tools(found, document)])
+        answer = _answer(found, [*entries, *_left_out(found)], [*warnings, *_without_tools(found, document)])
         if dry_run:
             return answer | {"state": DRY_RUN, "digest": digest_of(document)}
         return answer | _propose(workspace, document, message=message, by=by)
@@ -81,6 +81,11 @@ def _entries(found: Import, merged: Merged) -> list[Detail]:
         )
         entries.append({"kind": kind, "name": name, "action": shown, "problems": problems})
     return entries
+
+
+def _left_out(found: Import) -> list[Detail]:
+    """Entries whose meaning was not clear: told with their problems, while the others come in."""
+    return [entry for entry in found.entries if entry["action"] == "refused"]
 
 
 def _without_tools(found: Import, document: Mapping[str, Any]) -> list[Detail]:

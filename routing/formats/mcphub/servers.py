@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from routing.formats.mcphub.secrets import convert_headers, report_environment, strip_url
+from routing.formats.commands import propose_launch
+from routing.formats.secrets import convert_headers, strip_url
 from routing.formats.units import flag
 from routing.formats.values import Report
 
@@ -27,7 +28,8 @@ def convert_server(old: str, new: str, server: Mapping[str, Any], path: str, rep
     if command and url:
         report.problem(path, "must have exactly one of command and url")
     elif command:
-        endpoint["launch"] = _propose_launch(new, server, path, report)
+        endpoint["launch"] = propose_launch(new, server, path, report)
+        _warn_of_vault(server, path, report)
     elif url:
         endpoint.update(_target(new, server, path, report))
     else:
@@ -50,6 +52,14 @@ def warn_unknown(key: object, known: tuple[str, ...], path: str, report: Report)
     report.warn(path, "unknown key, not imported" + (f": {likely[0]} was perhaps meant" if likely else ""))
 
 
+def _warn_of_vault(server: Mapping[str, Any], path: str, report: Report) -> None:
+    if server.get("vault"):
+        report.warn(
+            f"{path}.vault",
+            "the command's secrets come from a vault: name them as vault:PROJECT/KEY in the host-side entry",
+        )
+
+
 def _target(new: str, server: Mapping[str, Any], path: str, report: Report) -> dict[str, Any]:
     url = server["url"]
     if not isinstance(url, str):
@@ -64,26 +74,3 @@ def _target(new: str, server: Mapping[str, Any], path: str, report: Report) -> d
     if any(server.get(key) is not None for key in ("vault", "vault_only", "vault_prefix")):
         report.warn(f"{path}.vault", "a vault is for commands only; not imported")
     return {key: value for key, value in {**target, **headers}.items() if value != {}}
-
-
-def _propose_launch(new: str, server: Mapping[str, Any], path: str, report: Report) -> str:
-    """A command is run by the host, from a file of the host: what that file needs is told, nothing of it is stored."""
-    variables = report_environment(server.get("env"), f"{path}.env", report)
-    arguments = server.get("args") or []
-    told = f"commands are not stored: add an entry {new} to the host-side file with this command"
-    if isinstance(arguments, list) and arguments:
-        told += f", its {len(arguments)} arguments"
-    if variables:
-        told += f", the variables {', '.join(variables)}"
-    if server.get("cwd"):
-        told += ", its working folder"
-    report.warn(f"{path}.command", told)
-    if server.get("vault"):
-        report.warn(
-            f"{path}.vault",
-            "the command's secrets come from a vault: name them as vault:PROJECT/KEY in the host-side entry",
-        )
-    if server.get("headers"):
-        report.warn(f"{path}.headers", "headers are for servers with a url; not imported")
-    report.launches.append(new)
-    return f"host:{new}"

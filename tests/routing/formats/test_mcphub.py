@@ -230,6 +230,7 @@ def test_commands_are_proposed_to_the_host_and_nothing_of_them_is_kept():
     assert found.document["endpoints"] == [{"name": "a", "kind": "mcp", "launch": "host:a"}]
     assert found.launches == ("a",)
     assert {secret["path"]: secret["suggested"] for secret in found.secrets} == {
+        "servers.a.args[1]": "env:TOKEN",
         "servers.a.env.API_KEY": "env:API_KEY",
         "servers.a.env.V": "vault:team/key",
     }

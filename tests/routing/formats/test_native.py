@@ -204,24 +204,6 @@ def test_literal_secrets_are_reported_with_a_reference_and_returned_nowhere():
     }
 
 
-@pytest.mark.parametrize(
-    ("content", "format"),
-    [
-        ({"mcpServers": {}}, "mcp-json"),
-        ({"servers": {"a": {"type": "stdio", "command": "x"}}, "inputs": []}, "mcp-json"),
-        ({"mcp": {"a": {}}}, "mcp-json"),
-        ({"routes": []}, "harvey-routes"),
-        ({"model_list": []}, "litellm"),
-    ],
-)
-def test_formats_of_later_are_recognised_and_refused_with_words(content, format):
-    found = read(content)
-
-    assert found.format == format
-    assert "not supported yet" in found.problems[0]["message"]
-    assert "not supported yet" in read(json.dumps(content), format=format).problems[0]["message"]
-
-
 def test_tools_are_added_to_their_endpoints():
     document = "version: 1\nendpoints: [{name: web, kind: mcp, url: 'https://x.example'}]"
     listed = {

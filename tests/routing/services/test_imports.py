@@ -261,3 +261,37 @@ def test_an_endpoint_that_can_recommend_nothing_yet_is_told(workspace):
     assert [warning["message"] for warning in answer["warnings"]] == [
         "endpoint bare has no tools yet; add them with --tools"
     ]
+
+
+def test_an_entry_that_is_not_clear_is_told_and_the_others_come_in(workspace):
+    servers = {"good": {"url": "https://good.example/mcp"}, "odd": {"type": "ws", "url": "wss://odd.example"}}
+
+    answer = import_registry(workspace, {"mcpServers": servers}, by=SYSTEM)
+
+    assert (answer["format"], answer["state"]) == ("mcp-json", "proposed")
+    assert {entry["name"]: entry["action"] for entry in answer["entries"]} == {"good": "added", "odd": "refused"}
+    assert [problem["path"] for problem in answer["entries"][1]["problems"]] == ["mcpServers.odd.type"]
+    assert names(workspace) == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        (
+            {"mcpServers": {"a": {"url": "https://a.example", "headers": {"X-Key": "CANARY"}, "env": {"K": "CANARY"}}}},
+            "mcp-json",
+        ),
+        ({"enabled": True, "endpoints": [{"Name": "a", "URL": "http://me:CANARY@a.example"}]}, "harvey-routes"),
+        (
+            {"model_list": [{"model_name": "a", "litellm_params": {"model": "openai/x", "api_key": "CANARY"}}]},
+            "litellm",
+        ),
+    ],
+)
+def test_a_secret_of_any_format_is_told_by_place_and_stored_nowhere(workspace, caplog, content, format):
+    canary = "sk-canary-0a1b2c3d4e5f6a7b"
+
+    answer = import_registry(workspace, json.dumps(content).replace("CANARY", canary), format=format, by=SYSTEM)
+
+    assert answer["state"] == "proposed" and answer["secrets"]
+    assert canary not in json.dumps([answer, registry.working_document(workspace)]) + caplog.text

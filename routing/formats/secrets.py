@@ -1,4 +1,4 @@
-"""Where mcphub keeps secrets, and the references that stand in for them."""
+"""Where the configurations of others keep secrets, and the references that stand in for them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from routing.engine.secrets import is_reference, looks_like_a_secret, names_a_secret, url_secret
+from routing.engine.validation.problems import child, item
 from routing.formats.values import Report
 
 # Headers that say how to talk, not who is talking.
@@ -17,6 +18,12 @@ _HARMLESS = frozenset(
 _VARIABLE = re.compile(
     r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,127})\}|\$([A-Za-z_][A-Za-z0-9_]{0,127})|\{env:([A-Za-z_][A-Za-z0-9_]{0,127})\}"
 )
+# What hosts fill in themselves: `${input:id}` asks a person, `${NAME:-else}` has a value for when there is none.
+_ASKED = re.compile(r"\$\{input:([^{}]{1,128})\}")
+_WITH_DEFAULT = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,127}):-[^}]*\}")
+_FLAG = re.compile(r"--?([A-Za-z][A-Za-z0-9_-]{0,63})(?:=(.*))?", re.DOTALL)
+_LITELLM = re.compile(r"os\.environ/([A-Za-z_][A-Za-z0-9_]{0,127})")
+MOST_SECRETS = 1000
 _BEARER = re.compile(r"bearer\s+(\S.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -34,23 +41,31 @@ def convert_headers(server: str, headers: object, path: str, report: Report) -> 
         if not isinstance(value, str) or not isinstance(header, str):
             report.problem(place, "must be text")
         elif header.lower() == "authorization" and (bearer := _BEARER.fullmatch(value.strip())):
-            found["credential"] = _reference(bearer[1].strip(), f"{server}_TOKEN", place, report)
+            found["credential"] = reference_for(bearer[1].strip(), f"{server}_TOKEN", place, report)
         elif header.lower() in _HARMLESS and not looks_like_a_secret(value) and not _VARIABLE.search(value):
             kept[header] = value
         else:
-            kept[header] = _reference(value.strip(), f"{server}_{header}", place, report)
+            kept[header] = reference_for(value.strip(), f"{server}_{header}", place, report)
     if kept:
         found["headers"] = kept
     return found
 
 
-def _reference(value: str, suggested_name: str, path: str, report: Report) -> str:
+def reference_for(value: str, suggested_name: str, path: str, report: Report) -> str:
     """The reference for a value: the one it already is, in our spelling, or a suggested one for a literal."""
     if is_reference(value):
         return value
     if variable := _VARIABLE.fullmatch(value):
         report.warn(path, "a variable of the environment became a reference")
         return f"env:{next(filter(None, variable.groups()))}"
+    if asked := _ASKED.fullmatch(value):
+        report.warn(path, "a value that the host asks for became a reference")
+        return f"env:{environment_name(asked[1])}"
+    if named := _WITH_DEFAULT.fullmatch(value):
+        report.warn(path, "a variable of the environment became a reference, without the value for when it is not set")
+        return f"env:{named[1]}"
+    if named := _LITELLM.fullmatch(value):
+        return f"env:{named[1]}"
     suggested = f"env:{environment_name(suggested_name)}"
     if value.startswith("tvault://"):
         vault = vault_reference(value.removeprefix("tvault://"))
@@ -58,6 +73,47 @@ def _reference(value: str, suggested_name: str, path: str, report: Report) -> st
         return vault or suggested
     report.secret(path, suggested)
     return suggested
+
+
+def report_arguments(arguments: object, path: str, report: Report) -> None:
+    """Arguments of a command that hold a secret: after a flag that names one, or by their look."""
+    after_flag = ""
+    for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
+        text = argument if isinstance(argument, str) else ""
+        flag = _FLAG.fullmatch(text)
+        name, value = (flag[1], flag[2]) if flag else (after_flag, text)
+        after_flag = flag[1] if flag and flag[2] is None else ""
+        if value and not _is_filled_in(value) and ((name and names_a_secret(name)) or _holds_a_secret(value)):
+            report.secret(f"{path}[{index}]", f"env:{environment_name(name or 'TOKEN')}")
+
+
+def _holds_a_secret(text: str) -> bool:
+    return bool("://" in text and url_secret(text)) or looks_like_a_secret(text)
+
+
+def _is_filled_in(value: str) -> bool:
+    found = (_VARIABLE, _ASKED, _WITH_DEFAULT, _LITELLM)
+    return is_reference(value) or any(pattern.fullmatch(value) for pattern in found)
+
+
+def report_secrets(value: object, path: str, report: Report) -> None:
+    """Literal secrets anywhere in a part of a file that is not imported: each by its place and a reference."""
+    waiting: list[tuple[str, str, object]] = [("", path, value)]
+    found = 0
+    while waiting and found < MOST_SECRETS:
+        key, place, held = waiting.pop()
+        if isinstance(held, Mapping):
+            waiting += [(str(name), child(place, str(name)), inner) for name, inner in reversed(list(held.items()))]
+        elif isinstance(held, list):
+            waiting += [(key, item(place, index), inner) for index, inner in reversed(list(enumerate(held)))]
+        elif (
+            isinstance(held, str)
+            and held
+            and not _is_filled_in(held)
+            and (names_a_secret(key) or _holds_a_secret(held))
+        ):
+            report.secret(place, f"env:{environment_name(key or 'TOKEN')}")
+            found += 1
 
 
 def vault_reference(entry: str) -> str | None:
