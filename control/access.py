@@ -21,10 +21,22 @@ from routing.choices import AuditResult
 from routing.models import Actor, Workspace
 from routing.services import audit
 
-_LOOK = {"overview.view", "decision.view", "registry.view", "revision.view", "live.view"}
-_AUDIT = {"overview.view", "decision.view", "revision.view", "live.view", "ledger.verify", "audit.view"}
-_EDIT = {"endpoint.edit", "capability.edit", "policy.edit", "draft.discard", "draft.propose", "revision.restore"}
+_EVERYBODY = {"overview.view", "decision.view", "revision.view", "live.view", "people.view", "key.view"}
+_LOOK = _EVERYBODY | {"registry.view", "harness.connect"}
+_AUDIT = _EVERYBODY | {"ledger.verify", "audit.view"}
+_EDIT = {
+    "endpoint.edit",
+    "capability.edit",
+    "policy.edit",
+    "draft.discard",
+    "draft.propose",
+    "revision.restore",
+    "key.manage",
+    "harness.ask",
+    "registry.try",
+}
 _REVIEW = {"draft.propose", "revision.review", "revision.publish"}
+_RULE = {"revision.emergency", "workspace.configure", "people.manage", "metrics.view"}
 
 # One table: what each role may do.
 ROLES: dict[str, frozenset[str]] = {
@@ -32,23 +44,24 @@ ROLES: dict[str, frozenset[str]] = {
     Role.AUDITOR: frozenset(_AUDIT),
     Role.EDITOR: frozenset(_LOOK | _EDIT),
     Role.REVIEWER: frozenset(_LOOK | _REVIEW),
-    Role.ADMINISTRATOR: frozenset(_LOOK | _AUDIT | _EDIT | _REVIEW | {"revision.emergency", "workspace.configure"}),
+    Role.ADMINISTRATOR: frozenset(_LOOK | _AUDIT | _EDIT | _REVIEW | _RULE),
 }
 ACTIONS = frozenset().union(*ROLES.values())
 
-# What a harness key may be allowed to do.
-RIGHTS = (
-    "decide",
-    "call",
-    "report",
-    "read",
-    "simulate",
-    "registry.read",
-    "registry.write",
-    "registry.publish",
-    "registry.review",
-    "metrics",
-)
+# What a harness key may be allowed to do, and what the person who made it has to be allowed for it, each time it is used.
+RIGHT_NEEDS = {
+    "decide": "harness.ask",
+    "call": "harness.ask",
+    "report": "harness.ask",
+    "read": "decision.view",
+    "simulate": "registry.try",
+    "registry.read": "registry.view",
+    "registry.write": "endpoint.edit",
+    "registry.publish": "revision.publish",
+    "registry.review": "revision.review",
+    "metrics": "metrics.view",
+}
+RIGHTS = tuple(RIGHT_NEEDS)
 DEFAULT_RIGHTS = ("decide", "call", "report", "read")
 # Those whose every use is told to the audit log.
 ADMINISTRATIVE = frozenset({"registry.write", "registry.publish", "registry.review"})
@@ -58,32 +71,43 @@ def allows(role: str | None, action: str) -> bool:
     return role is not None and action in ROLES.get(role, frozenset())
 
 
+def rights_of(role: str | None) -> frozenset[str]:
+    """The rights that a key can have at most when somebody in this role made it."""
+    return frozenset(right for right, action in RIGHT_NEEDS.items() if allows(role, action))
+
+
+def is_installation(made_by: str) -> bool:
+    """Whether a key is the installation's own: made by a command, which acts as an administrator."""
+    return made_by.startswith("system ")  # no user name holds a space
+
+
 def role_of_maker(workspace_id: Any, made_by: str) -> str | None:
     """The role in which a key acts: that of the person who made it, today; the installation's own keys are administrators'."""
-    if made_by.startswith("system "):  # no user name holds a space
+    if is_installation(made_by):
         return str(Role.ADMINISTRATOR)
-    memberships = Membership.objects.filter(workspace_id=workspace_id, user__username=made_by, user__is_active=True)
+    memberships = Membership.objects.active().filter(workspace_id=workspace_id, user__username=made_by)
     return memberships.values_list("role", flat=True).first()
 
 
-def may(action: str) -> Callable[..., Any]:
-    """Let a console view run only for members of its workspace whose role has the action.
+def may(action: str, *, posts: str = "") -> Callable[..., Any]:
+    """Let a console view run only for members of its workspace whose role has the action; `posts` where POST needs another.
 
     The view takes `workspace` (a name in the URL); it receives the row, and `request.workspace`, `request.role` and
     `request.actor` are set. Whoever is not signed in goes to the sign-in page and comes back.
     """
-    if action not in ACTIONS:
-        raise ValueError(f"no role has the action {action}")
+    posts = posts or action
+    if unknown := {action, posts} - ACTIONS:
+        raise ValueError(f"no role has the action {', '.join(sorted(unknown))}")
 
     def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @functools.wraps(view)
         def guarded(request: Any, workspace: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return _to_sign_in(request)
-            enter(request, workspace, action)
+            enter(request, workspace, posts if request.method == "POST" else action)
             return view(request, request.workspace, *args, **kwargs)
 
-        guarded.action = action  # type: ignore[attr-defined]
+        guarded.action, guarded.posts = action, posts  # type: ignore[attr-defined]
         return guarded
 
     return decorate

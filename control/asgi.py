@@ -19,6 +19,7 @@ import routing.tasks  # noqa: E402,F401  (tells services how tasks are sent)
 from control.api import express  # noqa: E402
 from control.celery import app as celery_app  # noqa: E402
 from control.hub import hub  # noqa: E402
+from control.uses import uses  # noqa: E402
 from routing.generation import refresh_all, watcher  # noqa: E402
 
 celery_app.set_default()
@@ -52,10 +53,12 @@ async def _lifespan(receive: Any, send: Any) -> None:
         if message["type"] == "lifespan.startup":
             await _load()
             hub.start()
+            uses.start()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await hub.stop()
             await express.stop()
             watcher.stop()
+            await sync_to_async(uses.stop)()
             await send({"type": "lifespan.shutdown.complete"})
             return

@@ -1,9 +1,10 @@
-"""Who signs in: members of workspaces, how each person likes the console, and the keys of harnesses."""
+"""Who signs in: members of workspaces and who is asked in, how each person likes the console, and the keys of harnesses."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 from uuid_utils.compat import uuid7
 
 from routing.models.fields import JsonTextField
@@ -17,15 +18,53 @@ class Role(models.TextChoices):
     AUDITOR = "auditor"
 
 
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    def active(self) -> MembershipQuerySet:
+        """Of people who get in: neither the membership nor the account is deactivated."""
+        return self.filter(deactivated_at__isnull=True, user__is_active=True)
+
+
 class Membership(models.Model):
     """A person's role in a workspace."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=16, choices=Role.choices)
+    admitted_by = models.CharField(max_length=200, blank=True)
+    admitted_at = models.DateTimeField(null=True, blank=True)  # null: before such things were kept
+    # A member who is deactivated keeps name and role here and reaches nothing.
+    deactivated_at = models.DateTimeField(null=True, blank=True)
+
+    objects = MembershipQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=("user", "workspace"), name="one_role_in_a_workspace")]
+
+
+class Invitation(models.Model):
+    """A link that lets one person into a workspace, once. Its keyed digest is kept, never the link."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="invitations")
+    label = models.CharField(max_length=200)  # for whom, in the words of who asked them in
+    role = models.CharField(max_length=16, choices=Role.choices)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.CharField(max_length=200)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.CharField(max_length=200, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def is_open(self) -> bool:
+        return self.accepted_at is None and self.withdrawn_at is None and self.expires_at > timezone.now()
 
 
 class Theme(models.TextChoices):
@@ -43,7 +82,10 @@ class Preference(models.Model):
 
 
 class HarnessKey(models.Model):
-    """A harness's key: its keyed digest, never the key. It reaches one scope of one workspace."""
+    """A harness's key: its keyed digest, never the key. It reaches one scope of one workspace.
+
+    A rotated key keeps its row and name; the key before it goes on working until `previous_until`.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="keys")
@@ -56,6 +98,12 @@ class HarnessKey(models.Model):
     created_by = models.CharField(max_length=200)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    allowed_addresses = JsonTextField(default=list, blank=True)  # networks in CIDR; none of them means any address
+    last_used_at = models.DateTimeField(null=True, blank=True)  # at most a minute behind
+    rotated_at = models.DateTimeField(null=True, blank=True)
+    previous_digest = models.CharField(max_length=64, null=True, blank=True, unique=True)
+    previous_ends_with = models.CharField(max_length=4, blank=True)
+    previous_until = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("-id",)

@@ -113,6 +113,8 @@
     if (opener && document.getElementById(opener.dataset.show)) { event.preventDefault(); show(opener.dataset.show); }
     const closer = event.target.closest("dialog [data-close]");
     if (closer) { event.preventDefault(); closer.closest("dialog").close(); }
+    const source = event.target.closest("[data-copy-text]");
+    if (source && navigator.clipboard) navigator.clipboard.writeText($(source.dataset.copyText).textContent).then(() => { source.lastChild.textContent = "Copied"; });
     const copier = event.target.closest("[data-copy]");
     if (copier && navigator.clipboard) navigator.clipboard.writeText(location.href).then(() => { $("span", copier).textContent = copier.dataset.copy; });
   });

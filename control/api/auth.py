@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from control.access import ADMINISTRATIVE, RIGHTS, note_denied
 from control.api.errors import Forbidden
 from control.keys import Harness, find_harness
+from control.uses import uses
 from routing.generation import is_kept_fresh
 from routing.services import audit
 from routing.services.decisions import Caller
@@ -27,12 +28,20 @@ class Needs:
     async def __call__(self, request: HttpRequest) -> Harness | None:
         # Usually memory is asked; where nothing keeps it fresh (tests, a database that was away) the database is.
         harness = harness_of(request) if is_kept_fresh() else await sync_to_async(harness_of)(request)
+        if harness is None:
+            await sync_to_async(note_wrong_place)(request)
         if harness is not None and self.right not in harness.rights:
             await sync_to_async(note_denied)(request, harness.workspace_id, by=harness.actor, lacks=self.right)
-            raise Forbidden(f"This key lacks the right {self.right}.")
+            raise Forbidden(_lacking(harness, self.right))
         if harness is not None and self.right in ADMINISTRATIVE:
             await sync_to_async(_note_use)(request, harness, self.right)
         return harness
+
+
+def _lacking(harness: Harness, right: str) -> str:
+    if right in harness.withheld:
+        return f"This key acts as {harness.made_by}, whose role does not include what the right {right} needs."
+    return f"This key lacks the right {right}."
 
 
 def _note_use(request: HttpRequest, harness: Harness, right: str) -> None:
@@ -46,13 +55,33 @@ def needs(right: str) -> Needs:
     return Needs(right)
 
 
+def note_wrong_place(request: HttpRequest) -> None:
+    """Tell the audit log of a key that is good but not from here. Whoever holds it is told what a stranger is told."""
+    harness = _named(request.headers.get("Authorization", ""))
+    if harness is not None and not harness.may_come_from(_address(request)):
+        note_denied(request, harness.workspace_id, by=harness.actor, lacks="allowed address", status=401)
+
+
 def harness_of(request: HttpRequest) -> Harness | None:
     """The harness whose key the request carries; memory is asked, not the database."""
-    return harness_by(request.headers.get("Authorization", ""))
+    return harness_by(request.headers.get("Authorization", ""), _address(request))
 
 
-def harness_by(authorization: str) -> Harness | None:
-    """The harness whose key this header carries."""
+def _address(request: HttpRequest) -> str:
+    """Where a request comes from, as the server found it: behind a proxy that it trusts, what that one says."""
+    return request.META.get("REMOTE_ADDR") or ""
+
+
+def harness_by(authorization: str, address: str) -> Harness | None:
+    """The harness whose key this header carries, if the key may be used from this address."""
+    harness = _named(authorization)
+    if harness is None or not harness.may_come_from(address):
+        return None
+    uses.note(harness.key_id)
+    return harness
+
+
+def _named(authorization: str) -> Harness | None:
     scheme, _, key = authorization.partition(" ")
     return find_harness(key.strip()) if scheme.lower() == "bearer" and key.strip() else None
 

@@ -72,7 +72,8 @@ async def _content(
         return None
     if not is_kept_fresh():
         return None
-    harness = harness_by(headers.get(b"authorization", b"").decode("latin-1"))
+    address = (scope.get("client") or ("",))[0]
+    harness = harness_by(headers.get(b"authorization", b"").decode("latin-1"), address)
     if harness is None or RIGHT not in harness.rights:
         return None
     asked = _asked(await request.body())

@@ -77,6 +77,10 @@ _CAN = {
     "review": "revision.review",
     "restore": "revision.restore",
     "emergency": "revision.emergency",
+    "see_people": "people.view",
+    "see_keys": "key.view",
+    "make_key": "key.manage",
+    "connect": "harness.connect",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,13 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 
 from control.access import allows, note_denied, note_stranger
-from control.api.auth import harness_of
+from control.api.auth import harness_of, note_wrong_place
 from control.api.errors import problem, unauthenticated
 from control.hub import Message, Subscription, hub
 from control.models import Membership
 from routing.choices import EventKind
 from routing.events import timestamp
+from routing.generation import Watched, is_kept_fresh
 from routing.models import Actor, Event, Workspace
 
 PING_S = 15.0
@@ -34,6 +35,7 @@ class Listener:
 
     workspace_id: Any
     filters: Mapping[str, str]
+    may_still: Callable[[], bool]  # asks memory whether whoever listens may go on; ends with the key or the membership
 
     def wants(self, message: Mapping[str, Any]) -> bool:
         """Filters that a message says nothing about do not hold it back, unless it is a row of the ledger."""
@@ -82,13 +84,18 @@ def _listener(request: HttpRequest) -> Listener | HttpResponseBase:
 def _for_harness(request: HttpRequest, filters: dict[str, str]) -> Listener | HttpResponseBase:
     harness = harness_of(request)
     if harness is None:
+        note_wrong_place(request)
         return unauthenticated(request)
     if "read" not in harness.rights:
         note_denied(request, harness.workspace_id, by=harness.actor, lacks="read")
         return problem(request, "forbidden", "This key lacks the right read.")
     if filters.get("scope", harness.scope) != harness.scope:
         return problem(request, "not_found", "There is no such thing here.")
-    return Listener(workspace_id=harness.workspace_id, filters={**filters, "scope": harness.scope})
+    return Listener(
+        workspace_id=harness.workspace_id,
+        filters={**filters, "scope": harness.scope},
+        may_still=lambda: "read" in getattr(harness_of(request), "rights", ()),
+    )
 
 
 def _for_member(request: HttpRequest, filters: dict[str, str]) -> Listener | HttpResponseBase:
@@ -104,7 +111,20 @@ def _for_member(request: HttpRequest, filters: dict[str, str]) -> Listener | Htt
     if not allows(role, "live.view"):
         note_denied(request, workspace.pk, by=actor, lacks="live.view", role=role)
         return problem(request, "forbidden", "Your role does not include this.")
-    return Listener(workspace_id=workspace.pk, filters=filters)
+    return Listener(
+        workspace_id=workspace.pk, filters=filters, may_still=lambda: (workspace.pk, user.pk) in _members.get()
+    )
+
+
+def _load_members(_: frozenset[tuple[Any, Any]] | None) -> frozenset[tuple[Any, Any]]:
+    return frozenset(Membership.objects.active().values_list("workspace_id", "user_id"))
+
+
+_members: Watched[frozenset[tuple[Any, Any]]] = Watched(_load_members)
+
+
+async def _may_still(listener: Listener) -> bool:
+    return listener.may_still() if is_kept_fresh() else await sync_to_async(listener.may_still)()
 
 
 async def _stream(listener: Listener, after: int | None) -> AsyncIterator[bytes]:
@@ -122,6 +142,8 @@ async def _stream(listener: Listener, after: int | None) -> AsyncIterator[bytes]
                     yield line
             wait = PING_S if hub.connected else CATCH_UP_S
             message = await _next(inbox, wait)
+            if not await _may_still(listener):
+                return
             if message is None:
                 silent_for += wait
                 if silent_for >= PING_S or not hub.connected:

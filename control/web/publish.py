@@ -27,12 +27,9 @@ CHANGED = "The draft changed after you opened this page. Look at the changes aga
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@may("registry.view")
+@may("registry.view", posts="revision.publish")
 def page(request: HttpRequest, workspace: Workspace) -> HttpResponse:
-    if request.method == "POST":
-        answer: HttpResponse = _publish(request, workspace.name)
-        return answer
-    return _show(request, workspace)
+    return _publish(request, workspace) if request.method == "POST" else _show(request, workspace)
 
 
 def _show(
@@ -116,7 +113,6 @@ def _rejected(workspace: Workspace, digest: str) -> dict[str, Any] | None:
     return {"revision": last, "review": standing(last, workspace).rejection} if last else None
 
 
-@may("revision.publish")
 def _publish(request: Any, workspace: Workspace) -> HttpResponse:
     form = PublishForm(request.POST)
     if not form.is_valid():

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 class WorkspaceQuerySet(models.QuerySet["Workspace"]):
     def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> WorkspaceQuerySet:
-        """The workspaces of which this person is a member; nothing for a stranger."""
+        """The workspaces of which this person is an active member; nothing for a stranger."""
         if not user.is_authenticated or not user.is_active:
             return self.none()
-        return self.filter(memberships__user_id=user.pk).distinct()
+        return self.filter(memberships__user_id=user.pk, memberships__deactivated_at__isnull=True).distinct()
 
 
 class Workspace(models.Model):

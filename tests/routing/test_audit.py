@@ -8,12 +8,15 @@ import threading
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection
 
 import routing.services
-from control import keys, members
-from control.models import HarnessKey, Membership
+from control import accounts, invitations, keys, members
+from control.models import HarnessKey, Invitation, Membership
 from routing.engine.diff import Change
 from routing.errors import InvalidRegistry
 from routing.events import GENESIS
@@ -49,6 +52,9 @@ GOVERNED = (
     Review,
     HarnessKey,
     Membership,
+    Invitation,
+    Session,
+    User,
 )
 CHANGED = {**DOCUMENT, "scopes": [{"name": "default"}]}
 
@@ -64,6 +70,18 @@ def newest(workspace: Workspace) -> AuditEntry:
 # --- complete by construction -----------------------------------------------------------------------------------------
 def _key(workspace: Workspace) -> HarnessKey:
     return keys.create_key(workspace, "default", name="old", by=EDITOR)[0]
+
+
+def _invited(workspace: Workspace) -> tuple[Invitation, str]:
+    person(EDITOR.name, workspace)
+    return invitations.invite(workspace, "Ben", "viewer", by=EDITOR)
+
+
+def _signed_in(user):
+    session = SessionStore()
+    session["_auth_user_id"] = str(user.pk)
+    session.create()
+    return user
 
 
 def _proposed(workspace: Workspace) -> int:
@@ -140,10 +158,56 @@ WRITES = {
         lambda w, _: workspaces.configure(w, {"approvals_needed": 2}, by=EDITOR),
     ),
     "control.keys.create_key": (None, lambda w, _: keys.create_key(w, "default", by=EDITOR)),
+    "control.keys.rotate_key": (_key, lambda w, key: keys.rotate_key(key, by=EDITOR)),
     "control.keys.revoke_key": (_key, lambda w, key: keys.revoke_key(key, by=EDITOR)),
     "control.members.admit": (
         lambda w: person("ada"),
         lambda w, user: members.admit(user, w, "viewer", by=EDITOR),
+    ),
+    "control.members.open_workspace": (
+        lambda w: person("ada"),
+        lambda w, user: members.open_workspace("newer", "", user, by=EDITOR),
+    ),
+    "control.members.change_role": (
+        lambda w: person("ada", w, "viewer"),
+        lambda w, _: members.change_role(w, "ada", "editor", by=EDITOR),
+    ),
+    "control.members.deactivate": (
+        lambda w: person("ada", w, "viewer"),
+        lambda w, _: members.deactivate(w, "ada", by=EDITOR),
+    ),
+    "control.members.reactivate": (
+        lambda w: person("ada", w, "viewer") and members.deactivate(w, "ada", by=EDITOR),
+        lambda w, _: members.reactivate(w, "ada", by=EDITOR),
+    ),
+    "control.members.remove": (
+        lambda w: person("ada", w, "viewer"),
+        lambda w, _: members.remove(w, "ada", by=EDITOR),
+    ),
+    "control.invitations.invite": (None, lambda w, _: invitations.invite(w, "Ben", "viewer", by=EDITOR)),
+    "control.invitations.renew": (
+        lambda w: _invited(w)[0],
+        lambda w, row: invitations.renew(w, row.pk, by=EDITOR),
+    ),
+    "control.invitations.withdraw": (
+        lambda w: _invited(w)[0],
+        lambda w, row: invitations.withdraw(w, row.pk, by=EDITOR),
+    ),
+    "control.invitations.accept": (
+        lambda w: (_invited(w)[1], person("ada")),
+        lambda w, ready: invitations.accept(*ready, by=EDITOR),
+    ),
+    "control.invitations.accept_as_new": (
+        lambda w: _invited(w)[1],
+        lambda w, token: invitations.accept_as_new(token, "ben", "a-long-password", by=EDITOR),
+    ),
+    "control.accounts.change_password": (
+        lambda w: person("ada", w),
+        lambda w, user: accounts.change_password(user, "another-long-password", by=EDITOR),
+    ),
+    "control.accounts.sign_out_everywhere": (
+        lambda w: _signed_in(person("ada", w)),
+        lambda w, user: accounts.sign_out_everywhere(user, by=EDITOR),
     ),
     "control.members.admit_administrators": (
         lambda w: _superuser(),
@@ -164,9 +228,9 @@ def everything() -> list[list[tuple]]:
 
 
 def write_services() -> set[str]:
-    """Every public function of the services and of keys and members that is told who acts."""
+    """Every public function of the services, of keys and of people that is told who acts."""
     names = [found.name for found in pkgutil.walk_packages(routing.services.__path__, "routing.services.")]
-    modules = [importlib.import_module(name) for name in names] + [keys, members]
+    modules = [importlib.import_module(name) for name in names] + [keys, members, invitations, accounts]
     return {
         f"{module.__name__}.{name}"
         for module in modules
@@ -235,7 +299,10 @@ def test_nobody_else_writes_what_is_governed() -> None:
         "routing/services/ledger/write.py",  # how long the chain is, and how much there is to learn from
         "routing/services/calibration.py",
         "routing/working.py",  # which version of the working copy the tables hold
+        "control/uses.py",  # when a key was used last
     } <= {
+        "control/accounts.py",
+        "control/invitations.py",
         "control/keys.py",
         "control/members.py",
         "routing/mapping.py",

@@ -14,7 +14,6 @@ from routing.models import Workspace
 from routing.models.actor import SYSTEM
 from routing.services import registry, workspaces
 
-_NAME = re.compile(r"(?!.*__)[a-z0-9][a-z0-9._-]{0,63}(?<!_)")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(:[0-9]{1,5})?")
 
 
@@ -56,7 +55,7 @@ class Command(AnswerCommand):
 
 
 def _create(name: str) -> Workspace:
-    if not _NAME.fullmatch(name):
+    if not members.WORKSPACE_NAME.fullmatch(name):
         raise CommandError(
             f"{name!r} is no name for a workspace: 1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit",
             returncode=BAD_USAGE,

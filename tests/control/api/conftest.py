@@ -13,6 +13,7 @@ from control.access import RIGHTS
 from control.keys import create_key
 from routing.models import Actor, Workspace
 from routing.services import registry, revisions
+from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 
@@ -41,6 +42,7 @@ def workspace(db) -> Workspace:
     workspace = registry.create_workspace("acme", by=EDITOR)
     registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
     revisions.publish(workspace, message="Two endpoints", by=EDITOR)
+    person(EDITOR.name, workspace)  # keys act as whoever made them
     return workspace
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from control.api.schemas import out
 from routing.models import Decision, Workspace
+from routing.models.actor import SYSTEM
 from routing.services import decisions, entries, ledger, registry, revisions
 from tests.control.api.conftest import Api
 from tests.routing.conftest import EDITOR
@@ -341,7 +342,7 @@ def test_another_workspace_is_invisible(api, db):
     from control.keys import create_key
 
     other = registry.create_workspace("other", by=EDITOR)
-    _, key = create_key(other, "default", by=EDITOR)
+    _, key = create_key(other, "default", by=SYSTEM)
     stranger = Api(key, api.client)
     decision = api.post("/route", {"goal": FETCH, "wait_ms": 0})[1]["decision_id"]
 

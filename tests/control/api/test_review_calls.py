@@ -8,7 +8,7 @@ import pytest
 from control.access import RIGHTS
 from control.api.schemas import out
 from control.models import Role
-from routing.models import Actor, Workspace
+from routing.models import Actor, Revision, Workspace
 from routing.models.actor import SYSTEM
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT
@@ -52,11 +52,12 @@ def put(api, document, seen=None):
 
 def test_a_revision_is_proposed_by_one_approved_by_another_and_published(editor, proposed, key_of):
     reviewer = key_of("reviewer")
-    early = editor.post(f"/revisions/{proposed}/publish", {})
+    own, early = (api.post(f"/revisions/{proposed}/publish", {}) for api in (editor, reviewer))
     status, approved = reviewer.post(f"/revisions/{proposed}/approve", {"comment": "Reads well"})
     published = reviewer.post(f"/revisions/{proposed}/publish", {"message": "Go"})
     listed = editor.get("/revisions")[1]["items"][0]
 
+    assert (own[0], own[1]["error"]["code"]) == (403, "forbidden")  # editors do not publish, nor do their keys
     assert (early[0], early[1]["error"]["code"]) == (409, "needs_approval")
     assert early[1]["error"]["details"][0]["allowed"] == 1
     assert (status, approved["state"]) == (200, "approved")
@@ -123,7 +124,8 @@ def test_only_an_administrators_key_publishes_as_an_emergency(proposed, key_of, 
     status, _ = api.post(f"/revisions/{proposed}/publish", {"message": "It burns", "emergency": True})
 
     assert status == (200 if role == "administrator" else 403)
-    assert api.get(f"/revisions/{proposed}")[1]["emergency"] is (role == "administrator")
+    revision = Revision.objects.get(number=proposed, workspace__name="acme")
+    assert revision.emergency is (role == "administrator")
 
 
 def test_an_emergency_needs_the_right_to_publish_too(proposed, key_of):
@@ -149,13 +151,13 @@ def test_the_installations_own_keys_act_as_one_person(make_api, workspace):
     assert other.post(f"/revisions/{number}/publish", {"emergency": True})[0] == 200
 
 
-def test_a_key_of_somebody_who_left_reviews_nothing(proposed, key_of):
+def test_a_key_of_somebody_who_left_lets_nobody_in(proposed, key_of):
     from django.contrib.auth import get_user_model
 
     reviewer = key_of("reviewer")
     get_user_model().objects.filter(username="the-reviewer").update(is_active=False)
 
-    assert reviewer.post(f"/revisions/{proposed}/approve", {})[0] == 403
+    assert reviewer.post(f"/revisions/{proposed}/approve", {})[0] == 401
 
 
 @pytest.mark.parametrize(
