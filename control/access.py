@@ -11,11 +11,9 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import redirect
-from django.urls import reverse
-from django.utils.http import urlencode
 
 from control import preferences
+from control.gate import to_sign_in
 from control.models import Membership, Role
 from routing.choices import AuditResult
 from routing.models import Actor, Workspace
@@ -103,7 +101,7 @@ def may(action: str, *, posts: str = "") -> Callable[..., Any]:
         @functools.wraps(view)
         def guarded(request: Any, workspace: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
-                return _to_sign_in(request)
+                return to_sign_in(request)
             enter(request, workspace, posts if request.method == "POST" else action)
             return view(request, request.workspace, *args, **kwargs)
 
@@ -144,13 +142,3 @@ def note_stranger(request: HttpRequest, workspace: str, *, by: Actor) -> None:
     theirs = Workspace.objects.filter(name=workspace).values_list("pk", flat=True).first()
     if theirs is not None:
         note_denied(request, theirs, by=by, lacks="membership", status=404)
-
-
-def _to_sign_in(request: HttpRequest) -> HttpResponseBase:
-    address = f"{reverse('sign-in')}?{urlencode({'next': request.get_full_path()})}"
-    if request.headers.get("HX-Request"):
-        response = redirect(address)
-        response.status_code = 204
-        response["HX-Redirect"] = address
-        return response
-    return redirect(address)

@@ -325,12 +325,27 @@
   });
 
   // A save that failed says so; parts that only look again stay quiet, their state is shown beside them.
+  let signedOut = false;
   const tellFailure = (event) => {
-    const failed = document.getElementById("not-saved");
+    signedOut = event.detail.xhr?.status === 401;
+    const failed = document.getElementById(signedOut ? "signed-out" : "not-saved");
     if (!failed || event.detail.requestConfig?.verb === "get") return;
     document.getElementById("toasts").replaceChildren(failed.content.cloneNode(true));
     armToasts();
   };
+  // Whoever signed in again in another tab has a new token there; this page takes it over and keeps what was typed.
+  addEventListener("focus", async () => {
+    if (!signedOut) return;
+    const answer = await fetch(location.href, { credentials: "same-origin" });
+    if (!answer.ok || answer.redirected) return;
+    const anew = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const token = JSON.parse(anew.body.getAttribute("hx-headers") || "{}")["X-CSRFToken"];
+    if (!token) return;
+    signedOut = false;
+    document.body.setAttribute("hx-headers", JSON.stringify({ "X-CSRFToken": token }));
+    $$("input[name=csrfmiddlewaretoken]").forEach((field) => { field.value = token; });
+    document.getElementById("toasts").replaceChildren();
+  });
   document.addEventListener("htmx:responseError", tellFailure);
   document.addEventListener("htmx:sendError", tellFailure);
 

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from control import preferences
+from control import gate, preferences
 from control.web.context import THEME_COOKIE, THEMES
 from routing.models import Workspace
 
@@ -46,10 +46,12 @@ def sign_in(request: HttpRequest) -> HttpResponseBase:
         return _page(request, next=request.GET.get("next", ""))
     name, password = request.POST.get("username", ""), request.POST.get("password", "")
     user = authenticate(request, username=name, password=password)
+    held = request.POST.get("held", "")
     if user is None:
-        return _page(request, next=request.POST.get("next", ""), username=name, problem=_no_match())
+        return _page(request, next=request.POST.get("next", ""), held=held, username=name, problem=_no_match())
     login(request, user)
-    return redirect(own_path(request, request.POST.get("next")))
+    back, sent = own_path(request, request.POST.get("next")), gate.released(held)
+    return render(request, "session/held.html", {"sent": sent, "back": back}) if sent else redirect(back)
 
 
 def _no_match() -> str:
@@ -67,6 +69,7 @@ def locked_out(request: HttpRequest, credentials: Any = None, *args: Any, **kwar
     response = _page(
         request,
         next=request.POST.get("next", ""),
+        held=request.POST.get("held", ""),
         username=request.POST.get("username", ""),
         locked=f"in {_minutes(span)} minutes, at {again:%H:%M} UTC",
         status=429,

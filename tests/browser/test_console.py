@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from routing.services import entries, registry, revisions
+from tests.cast import PASSWORD
 from tests.installation import eventually
 from tests.routing.conftest import DOCUMENT, EDITOR
 from tests.web import crowd
@@ -46,6 +47,32 @@ def test_a_refused_hint_stays_in_its_field_with_the_reason_beside_it(sign_in):
     expect(page.locator("#hint-0-n")).to_contain_text("256 bytes")
     expect(page.get_by_label("Hint 1", exact=True)).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Hint 1", exact=True)).to_have_value("x" * 300)
+
+
+def test_what_is_typed_when_the_session_has_ended_is_saved_after_signing_in_in_another_tab(sign_in, workspace):
+    page = sign_in("endpoints/hitspec")
+    page.context.clear_cookies(name="switchyard_session")
+
+    page.get_by_label("Hint 1", exact=True).fill("keep an article as text")
+    page.keyboard.press("Tab")
+    expect(page.locator("#toasts")).to_contain_text("You were signed out, so that was not saved")
+    expect(page.get_by_label("Hint 1", exact=True)).to_have_value("keep an article as text")
+
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="sign in in another tab").click()
+    opened.value.get_by_label("User name").fill("ada")
+    opened.value.get_by_label("Password").fill(PASSWORD)
+    opened.value.get_by_role("button", name="Sign in").click()
+    opened.value.get_by_role("heading", name="Overview").wait_for()
+    opened.value.close()
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator("#toasts")).not_to_contain_text("You were signed out")
+    page.get_by_label("Hint 1", exact=True).fill("keep an article as plain text")
+    page.keyboard.press("Tab")
+
+    expect(page.locator("#toasts")).to_contain_text("saved to the draft")
+    assert page.errors and all("401" in error for error in page.errors)  # the browser notes the refusal
+    page.errors.clear()
 
 
 def test_what_is_typed_while_a_save_is_on_its_way_is_kept_and_saved(sign_in, workspace, monkeypatch):

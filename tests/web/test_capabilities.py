@@ -203,7 +203,7 @@ def test_a_viewer_sees_these_pages_and_an_auditor_is_told_why_not(enter, words, 
 
 def test_a_stranger_changes_nothing_and_a_visitor_is_asked_to_sign_in(stranger, words):
     assert save(stranger, value="mine").status_code == 404
-    assert save(Client(), headers={}, value="mine").status_code == 302
+    assert save(Client(), headers={}, value="mine").status_code == 401
     assert stranger.get("/w/acme/capabilities/web-fetch").status_code == 404
 
 

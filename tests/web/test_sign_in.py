@@ -4,7 +4,10 @@ import pytest
 from django.test import Client
 
 from control.web.session import own_path
+from routing.models import Revision
+from routing.services import entries
 from tests.cast import PASSWORD, person
+from tests.routing.conftest import EDITOR
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +64,55 @@ def test_signing_in_goes_on_to_the_page_that_was_asked_for(workspace, rf):
 
     assert asked["Location"] == "/sign-in?next=%2Fw%2Facme%2Fendpoints%3Fq%3Dhit"
     assert own_path(rf.get("/"), "/w/acme/endpoints?q=hit") == "/w/acme/endpoints?q=hit"
+
+
+def test_a_part_that_finds_nobody_signed_in_leads_back_to_its_page(workspace):
+    page = {"HX-Request": "true", "HX-Current-URL": "http://testserver/w/acme/?scope=web-only"}
+
+    response = Client().get("/w/acme/panels/tail", headers=page)
+
+    assert response["HX-Redirect"] == "/sign-in?next=%2Fw%2Facme%2F%3Fscope%3Dweb-only"
+
+
+def test_what_a_form_sent_after_the_session_ended_is_held_until_its_sender_is_back(workspace):
+    person("ada", workspace)
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["paper"]}, by=EDITOR)
+    client, said = Client(), "Why <b>not</b>\nمرحبا"
+    headers = {"Referer": "http://testserver/w/acme/publish"}
+
+    ended = client.post("/w/acme/publish/propose", {"message": said, "new_password1": "hidden"}, headers=headers)
+    wrong = try_to_enter(client, "ada", "wrong", held=ended.context["held"], next=ended.context["next"])
+    back = try_to_enter(client, "ada", PASSWORD, held=wrong.context["held"], next=wrong.context["next"])
+    text = back.content.decode()
+
+    assert (ended.status_code, wrong.status_code, back.status_code) == (401, 200, 200)
+    assert back.context["sent"] == {"path": "/w/acme/publish/propose", "fields": {"message": [said]}}
+    assert 'href="/w/acme/publish"' in text and "&lt;b&gt;not" in text and "<b>not" not in text
+    assert Revision.objects.filter(workspace=workspace, number=3).count() == 0
+    assert client.post("/w/acme/publish/propose", {"message": said}).status_code == 302
+    assert Revision.objects.get(workspace=workspace, number=3).message == said
+
+
+@pytest.mark.parametrize("held", ["x", "a.b.c", ""])
+def test_a_form_that_nobody_held_is_not_offered(workspace, held):
+    person("ada", workspace)
+
+    assert try_to_enter(Client(), "ada", PASSWORD, held=held)["Location"] == "/"
+
+
+def test_a_part_that_is_saved_by_nobody_says_so_and_changes_nothing(workspace):
+    edit = {"value": "Mine", "read": "x"}
+    page = {"HX-Request": "true", "HX-Current-URL": "http://testserver/w/acme/endpoints/hitspec"}
+
+    response = Client().post("/w/acme/endpoints/hitspec/edit/description", edit, headers=page)
+
+    assert (response.status_code, response.content) == (401, b"")
+
+
+def test_the_way_back_never_leads_to_another_site(workspace):
+    headers = {"Referer": "https://evil.example/w/acme/publish"}
+
+    assert Client().post("/w/acme/publish", {"message": "x"}, headers=headers).context["next"] == "/"
 
 
 def test_signing_out_needs_a_post(admin):

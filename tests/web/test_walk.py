@@ -1,0 +1,324 @@
+"""Every address of the product, walked by everybody: each role, a stranger, a visitor, and keys with and without the right.
+
+Whoever adds a route or a call declares here what it needs; the walk fails until they do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from control import invitations
+from control.access import RIGHTS, ROLES, rights_of
+from control.api.api import api
+from control.keys import create_key
+from control.web import urls
+from routing.models import Actor
+from routing.models.actor import SYSTEM
+from routing.services import registry, revisions
+from tests.cast import person
+from tests.routing.conftest import DOCUMENT, EDITOR
+
+DECISION, KEY, INVITATION = "<decision>", "<key>", "<invitation>"
+NAMELESS = "01a2297f-9bcb-770a-b322-25f1a3d9350a"  # an id that nothing has
+WORDS = [{"name": "notes"}]
+POLICIES = [{"name": "default"}, {"name": "careful"}]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """An address of the console inside a workspace: the action that each of its methods needs, and what it names."""
+
+    get: str = ""
+    post: str = ""
+    names: tuple[
+        Any, ...
+    ] = ()  # known things, for its place holders; the capitals stand for what was made for the walk
+    unseen: tuple[Any, ...] = ()  # the same of things that are not there
+
+
+DOORS = {
+    "overview": Door(get="overview.view"),
+    "go": Door(get="overview.view"),
+    "shortcuts": Door(get="overview.view"),
+    "panel-figures": Door(get="overview.view"),
+    "panel-tail": Door(get="overview.view"),
+    "decisions": Door(get="decision.view"),
+    "decision": Door(get="decision.view", names=(DECISION,), unseen=(NAMELESS,)),
+    "endpoints": Door(get="registry.view"),
+    "endpoint": Door(get="registry.view", names=("hitspec",), unseen=("nothing",)),
+    "endpoint-edit": Door(post="endpoint.edit", names=("hitspec", "tags"), unseen=("nothing", "tags")),
+    "tools": Door(get="registry.view"),
+    "tool": Door(get="registry.view", names=("hitspec__fetch",), unseen=("hitspec__nothing",)),
+    "capabilities": Door(get="registry.view"),
+    "capability": Door(get="registry.view", names=("notes",), unseen=("nothing",)),
+    "capability-edit": Door(post="capability.edit", names=("notes", "synonyms"), unseen=("nothing", "synonyms")),
+    "coverage": Door(get="registry.view"),
+    "scopes": Door(get="registry.view"),
+    "scope": Door(get="registry.view", names=("web-only",), unseen=("nothing",)),
+    "policies": Door(get="registry.view"),
+    "policy": Door(get="registry.view", names=("careful",), unseen=("nothing",)),
+    "policy-edit": Door(post="policy.edit", names=("careful", "routing"), unseen=("nothing", "routing")),
+    "policy-delete": Door(get="policy.edit", post="policy.edit", names=("careful",), unseen=("nothing",)),
+    "policy-new": Door(get="policy.edit", post="policy.edit"),
+    "connect": Door(get="harness.connect"),
+    "keys": Door(get="key.view"),
+    "key-create": Door(get="key.manage", post="key.manage"),
+    "key-rotate": Door(get="key.manage", post="key.manage", names=(KEY,), unseen=(NAMELESS,)),
+    "key-revoke": Door(get="key.manage", post="key.manage", names=(KEY,), unseen=(NAMELESS,)),
+    "people": Door(get="people.view"),
+    "invite": Door(post="people.manage"),
+    "invitation-renew": Door(post="people.manage", names=(INVITATION,), unseen=(NAMELESS,)),
+    "invitation-withdraw": Door(post="people.manage", names=(INVITATION,), unseen=(NAMELESS,)),
+    "member-role": Door(post="people.manage", names=("the-viewer",), unseen=("nobody",)),
+    "member-deactivate": Door(get="people.manage", post="people.manage", names=("the-viewer",), unseen=("nobody",)),
+    "member-reactivate": Door(post="people.manage", names=("the-viewer",), unseen=("nobody",)),
+    "member-remove": Door(get="people.manage", post="people.manage", names=("the-viewer",), unseen=("nobody",)),
+    "publish": Door(get="registry.view", post="revision.publish"),
+    "propose": Door(post="draft.propose"),
+    "discard": Door(get="draft.discard", post="draft.discard"),
+    "revisions": Door(get="revision.view"),
+    "compare": Door(get="revision.view"),
+    "revision": Door(get="revision.view", names=(2,), unseen=(99,)),
+    "revision-export": Door(get="revision.view", names=(2,), unseen=(99,)),
+    "review": Door(post="revision.review", names=(2,), unseen=(99,)),
+    "comment": Door(post="draft.propose", names=(2,), unseen=(99,)),
+    "restore": Door(get="revision.restore", post="revision.restore", names=(2,), unseen=(99,)),
+    "audit": Door(get="audit.view"),
+    "audit-verify": Door(post="ledger.verify"),
+    "audit-csv": Door(get="audit.view"),
+    "audit-jsonl": Door(get="audit.view"),
+    "audit-entry": Door(get="audit.view", names=(2,), unseen=(999,)),
+}
+
+# What stands outside workspaces, and what a visitor who has not signed in is answered: (method, status).
+OUTSIDE = {
+    "healthz": ("get", 200),
+    "readyz": ("get", 503),  # the tests have no worker
+    "live/events": ("get", 401),
+    "api/v1/live/events": ("get", 401),
+    "api/v1/openapi.json": ("get", 200),
+    "api/v1/": ("get", 404),
+    "api/<path:rest>": ("get", 404),
+    "": ("get", 302),
+    "account": ("get", 302),
+    "account/sessions": ("post", 302),
+    "workspaces": ("get", 302),
+    "join/<str:token>": ("get", 404),
+    "sign-in": ("get", 200),
+    "sign-out": ("post", 302),
+    "theme": ("post", 302),
+    "zone": ("post", 302),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """An operation of the API: the right that it needs, a body that names a known thing, and what it names."""
+
+    right: str
+    body: dict[str, Any] | None = None
+    names: dict[str, Any] | None = None
+    unseen: dict[str, Any] | None = None
+
+
+NUMBER: dict[str, Any] = {"names": {"number": 2}, "unseen": {"number": 99}}
+CALLS = {
+    "resolve": Call(right="decide", body={"query": "fetch a page"}),
+    "advice": Call(right="decide", body={"goal": "read", "phase": "research", "activity": "fetch a page"}),
+    "route": Call(right="decide", body={"goal": "fetch a page", "wait_ms": 0}),
+    "search_tools_by_address": Call(right="decide"),
+    "search_tools": Call(right="decide", body={"query": "fetch"}),
+    "describe_tool": Call(right="decide", names={"name": "hitspec__fetch"}, unseen={"name": "hitspec__nothing"}),
+    "simulate_resolve": Call(right="simulate", body={"registry": DOCUMENT, "queries": [{"query": "fetch a page"}]}),
+    "report_events": Call(
+        right="report", body={"events": [{"id": "one", "kind": "invocation", "target": "hitspec__fetch"}]}
+    ),
+    "list_events": Call(right="read"),
+    "list_decisions": Call(right="read"),
+    "get_decision": Call(right="read", names={"decision_id": DECISION}, unseen={"decision_id": NAMELESS}),
+    "get_registry": Call(right="registry.read"),
+    "put_registry": Call(right="registry.write", body={"document": DOCUMENT}),
+    "list_revisions": Call(right="registry.read"),
+    "get_revision": Call(right="registry.read", **NUMBER),
+    "import_registry": Call(right="registry.write", body={"document": DOCUMENT, "dry_run": True}),
+    "approve_revision": Call(right="registry.review", body={}, **NUMBER),
+    "reject_revision": Call(right="registry.review", body={"reason": "Not now"}, **NUMBER),
+    "publish_revision": Call(right="registry.publish", body={"message": "Go"}, **NUMBER),
+    "restore_revision": Call(right="registry.write", body={}, **NUMBER),
+}
+
+
+# --- nothing is left out ----------------------------------------------------------------------------------------------
+def addresses(patterns: list[Any], before: str = "") -> Iterator[str]:
+    for pattern in patterns:
+        address = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from addresses(pattern.url_patterns, address)
+        elif isinstance(pattern, URLPattern):
+            yield address
+
+
+def operations() -> dict[str, tuple[str, str, Any]]:
+    """By operation id: the method, the path, and the operation itself."""
+    return {
+        operation.operation_id: (operation.methods[0].lower(), path, operation)
+        for _, router in api._routers
+        for path, view in router.path_operations.items()
+        for operation in view.operations
+    }
+
+
+def test_every_address_and_every_operation_is_declared():
+    every = set(addresses(get_resolver().url_patterns))
+    rooms = {f"w/<str:workspace>/{room.pattern}" for room in urls.rooms}
+    calls = {"api/v1" + path.replace("{", "<").replace("}", ">") for _, path, _ in operations().values()}
+
+    assert every - rooms - calls == set(OUTSIDE)
+    assert {room.name for room in urls.rooms} == set(DOORS)
+    assert set(operations()) == set(CALLS)
+
+
+def test_every_view_asks_for_the_actions_that_it_was_declared_with():
+    for room in urls.rooms:
+        door, view = DOORS[room.name], _guarded(room.callback)
+        assert (view.action, view.posts) == (door.get or door.post, door.post or door.get), room.name
+
+
+def _guarded(view):
+    while not hasattr(view, "action"):
+        view = view.__wrapped__
+    return view
+
+
+def test_every_operation_names_the_right_that_it_was_declared_with():
+    named = {name: [one.right for one in operation.auth_callbacks] for name, (_, _, operation) in operations().items()}
+
+    assert named == {name: [call.right] for name, call in CALLS.items()}
+
+
+# --- the console ------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def full(workspace, decide):
+    """A workspace in which every kind of thing is known, and who walks through it: members by role, and a stranger."""
+    whole = {**DOCUMENT, "capabilities": WORDS, "policies": POLICIES}
+    registry.replace_working_copy(workspace, whole, by=EDITOR)
+    revisions.publish(workspace, message="Words and policies", by=EDITOR)
+    clients = {role: _browser(person(f"the-{role}", workspace, role)) for role in ROLES}
+    made = {
+        DECISION: str(decide().pk),
+        KEY: create_key(workspace, "default", by=SYSTEM)[0].pk,
+        INVITATION: invitations.invite(workspace, "Ben", "viewer", by=SYSTEM)[0].pk,
+    }
+    return made, clients | {"stranger": _browser(person("a-stranger"))}
+
+
+def _browser(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def _asked(client: Client, method: str, address: str, **more: Any) -> int:
+    """The status; what was written meanwhile is undone, so that everybody meets the same workspace."""
+    with transaction.atomic():
+        status = getattr(client, method)(address, **more).status_code
+        transaction.set_rollback(True)
+    return status
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_a_room_opens_for_the_roles_that_have_its_action_and_for_nobody_else(full, name):
+    made, people = full
+    door = DOORS[name]
+    names = [made.get(one, one) for one in door.names]
+    address, elsewhere = reverse(name, args=["acme", *names]), reverse(name, args=["no-such", *names])
+    there = reverse(name, args=["acme", *door.unseen]) if door.unseen else None
+
+    for method, action in (("get", door.get), ("post", door.post)):
+        if not action:
+            assert _asked(people["administrator"], method, address) == 405
+            continue
+        for role, actions in ROLES.items():
+            found = _asked(people[role], method, address)
+            assert (found not in (401, 403, 404, 405)) if action in actions else found == 403, (method, role, found)
+            if there and action in actions:
+                assert _asked(people[role], method, there) == 404, (method, role)
+            assert _asked(people[role], method, elsewhere) == 404
+        assert _asked(people["stranger"], method, address) == 404
+        assert _asked(Client(), method, address) == (302 if method == "get" else 401)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", OUTSIDE)
+def test_what_stands_outside_workspaces_gives_a_visitor_nothing_of_them(address):
+    method, status = OUTSIDE[address]
+    path = address.replace("<path:rest>", "nothing").replace("<str:token>", "nothing")
+
+    assert _asked(Client(), method, f"/{path}") == status
+
+
+# --- the API ----------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def keys_of(full, workspace):
+    """Keys of the walk: one that has everything but one right, one with that right alone, and one of another workspace."""
+    other = registry.create_workspace("other", by=EDITOR)
+
+    def keys_of(right: str) -> dict[str, str]:
+        rest = [one for one in RIGHTS if one != right]
+        return {
+            "with": create_key(workspace, "default", rights=[right], by=SYSTEM)[1],
+            "without": create_key(workspace, "default", rights=rest, by=SYSTEM)[1],
+            "elsewhere": create_key(other, "default", rights=RIGHTS, by=SYSTEM)[1],
+        }
+
+    return keys_of
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_answers_keys_that_have_its_right_and_no_others(full, keys_of, name):
+    made, _ = full
+    call = CALLS[name]
+    keys = keys_of(call.right)
+    method, path, _ = operations()[name]
+    known, unseen = _path(path, call.names, made), _path(path, call.unseen, made)
+
+    def asked(key: str | None, address: str) -> int:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        body = {} if call.body is None else {"data": json.dumps(call.body), "content_type": "application/json"}
+        query = "?query=fetch" if name == "search_tools_by_address" else ""
+        return _asked(Client(), method, address + query, headers=headers, **body)
+
+    assert asked(keys["with"], known) in (200, 202, 409)
+    assert asked(keys["without"], known) == 403
+    assert (asked(None, known), asked("swy_nobody", known)) == (401, 401)
+    if call.names:
+        assert asked(keys["with"], unseen) == 404
+        assert asked(keys["elsewhere"], known) == 404
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_key_may_what_its_maker_may_and_no_more(full, workspace, role):
+    made, _ = full
+    _, key = create_key(workspace, "default", rights=RIGHTS, by=Actor(kind="operator", name=f"the-{role}"))
+
+    for name, call in CALLS.items():
+        method, path, _ = operations()[name]
+        headers = {"Authorization": f"Bearer {key}"}
+        body = {} if call.body is None else {"data": json.dumps(call.body), "content_type": "application/json"}
+        found = _asked(Client(), method, _path(path, call.names, made), headers=headers, **body)
+        assert (found == 403) is (call.right not in rights_of(role)), (name, found)
+
+
+def _path(path: str, names: dict[str, Any] | None, made: dict[str, Any]) -> str:
+    for name, value in (names or {}).items():
+        for holder in (f"{{{name}}}", f"{{path:{name}}}"):
+            path = path.replace(holder, str(made.get(value, value)))
+    return f"/api/v1{path}"
