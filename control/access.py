@@ -26,6 +26,7 @@ _EDIT = {
     "endpoint.edit",
     "capability.edit",
     "policy.edit",
+    "scope.edit",
     "draft.discard",
     "draft.propose",
     "revision.restore",

@@ -70,6 +70,7 @@ _CAN = {
     "edit": "endpoint.edit",
     "edit_capability": "capability.edit",
     "edit_policy": "policy.edit",
+    "edit_scope": "scope.edit",
     "discard": "draft.discard",
     "publish": "revision.publish",
     "see_audit": "audit.view",

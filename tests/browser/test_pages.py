@@ -46,6 +46,8 @@ def pages(decide, workspace) -> list[str]:
         "policies",
         "policies/default",
         "new/policy",
+        "new/scope",
+        "scopes/web-only/edit",
         "publish",
         "revisions",
         "revisions/2",

@@ -27,6 +27,8 @@ PAGES = [
     "policies",
     "policies/default",
     "new/policy",
+    "new/scope",
+    "scopes/web-only/edit",
     "scopes/web-only",
     "publish",
     "revisions",
