@@ -24,6 +24,7 @@ _LOOK = _EVERYBODY | {"registry.view", "harness.connect"}
 _AUDIT = _EVERYBODY | {"ledger.verify", "audit.view"}
 _EDIT = {
     "endpoint.edit",
+    "endpoint.inspect",
     "capability.edit",
     "policy.edit",
     "scope.edit",

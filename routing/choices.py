@@ -21,6 +21,13 @@ class Verdict(models.TextChoices):
     COMMENTED = "commented"
 
 
+class InspectionKind(models.TextChoices):
+    """What a worker looks at an endpoint for."""
+
+    TEST = "test"
+    DISCOVER = "discover"
+
+
 class DecisionType(models.TextChoices):
     RESOLVE = "resolve"
     ROUTE = "route"

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from routing.services import calibration, decisions, ledger, meaning
+from routing.services import calibration, decisions, inspections, ledger, meaning
 
 LINGER_S = 0.08
 
@@ -39,6 +39,12 @@ def make_vectors(workspace_id: str) -> None:
 
 
 @shared_task(ignore_result=True)
+def inspect_endpoint(inspection_id: str) -> None:
+    """Look at an endpoint; returns at once when somebody else does, or it is no longer wanted."""
+    inspections.run(UUID(inspection_id))
+
+
+@shared_task(ignore_result=True)
 def recalibrate() -> None:
     """Fit the judge anew for every workspace of which enough outcomes were reported since the last time."""
     calibration.recalibrate_due()
@@ -56,6 +62,11 @@ def _send_vectors(workspace_id: str) -> None:
     make_vectors.apply_async((workspace_id,), expires=meaning.CLAIM_S)
 
 
+def _send_inspection(inspection_id: str) -> None:
+    inspect_endpoint.apply_async((inspection_id,), expires=inspections.GIVEN_UP_S)
+
+
+inspections.on_request(_send_inspection)
 meaning.on_missing(_send_vectors)
 ledger.on_wake(_wake_writer)
 decisions.on_enqueue(_send_decision)

@@ -68,6 +68,7 @@ def _place(request: HttpRequest) -> dict[str, Any]:
 _CAN = {
     "see_registry": "registry.view",
     "edit": "endpoint.edit",
+    "inspect": "endpoint.inspect",
     "edit_capability": "capability.edit",
     "edit_policy": "policy.edit",
     "edit_scope": "scope.edit",

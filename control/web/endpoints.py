@@ -17,14 +17,15 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
-from control.web.filters import Filters
+from control.web import endpoint_forms
+from control.web.filters import Filters, number, turns
 from control.web.forms.endpoints import ListForm, TextForm
-from routing import mapping, snapshot, working
+from routing import inventory, mapping, snapshot, working
 from routing.engine.inference import describe_traits
 from routing.engine.naming import public_fragments
 from routing.engine.registry import Tool
 from routing.models import Decision, EndpointRow, Workspace
-from routing.services import entries
+from routing.services import entries, inspections
 
 FILTERS = ("q", "kind", "enabled", "tag")
 COLUMNS = (
@@ -42,6 +43,7 @@ SORTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "decided": lambda line: line["decided"],
 }
 RECENT = timedelta(hours=24)
+SHOWN = 6  # decisions on the page of an endpoint
 
 
 @require_safe
@@ -88,8 +90,8 @@ def _decided(workspace: Workspace) -> Counter[str]:
     """Decisions of the last day by the endpoint that they named."""
     recent = Decision.objects.filter(workspace=workspace, created_at__gte=timezone.now() - RECENT, target__isnull=False)
     totals: Counter[str] = Counter()
-    for target, number in recent.order_by().values_list("target").annotate(number=Count("pk")):
-        totals[target.split("__")[0]] += number
+    for target, many in recent.order_by().values_list("target").annotate(many=Count("pk")):
+        totals[target.split("__")[0]] += many
     return totals
 
 
@@ -126,20 +128,36 @@ def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]
     """Everything on the page. `forms` replaces a form by one that was posted and has something to say."""
     body = mapping.endpoint_document(row)
     posted: Posted | None = forms.pop("posted", None)
-    tools = _tools(row, body, posted)
-    return {
-        "endpoint": row,
-        "description_form": TextForm(value=row.description, read=mark(body, "description")),
-        "tags_form": TextForm(value=", ".join(row.tags), read=mark(body, "tags")),
-        "hint_form": ListForm.of(row.use_when, mark(body, "use_when")),
-        "tools": tools,
-        "effects": dict(Counter(tool["traits"].effect for tool in tools)),
-        "capabilities": [_capability(item) for item in row.capabilities],
-        "facts": _facts(row),
-        "reach": _reach(request, row),
-        "is_draft": _differs(request, row, body),
-        "back": reverse("endpoint", args=[row.workspace.name, row.name]),
-    } | forms
+    rows = list(row.tools.all())
+    cut = _cut(request, rows, posted, body)
+    tools = _tools(row, rows, cut, body, posted)
+    filters = Filters(path=reverse("endpoint", args=[row.workspace.name, row.name]), names=(), chosen={})
+    return (
+        {
+            "endpoint": row,
+            "description_form": TextForm(value=row.description, read=mark(body, "description")),
+            "tags_form": TextForm(value=", ".join(row.tags), read=mark(body, "tags")),
+            "hint_form": ListForm.of(row.use_when, mark(body, "use_when")),
+            "tools": tools,
+            "tool_count": len(rows),
+            "effects": dict(Counter(tool["traits"].effect for tool in tools)) if cut.pages <= 1 else {},
+            "capabilities": [_capability(item) for item in row.capabilities],
+            "facts": _facts(row),
+            "reach": _reach(request, row),
+            "users": [(word, names) for word, names in endpoint_forms.users(row.workspace, row.name) if names],
+            "decided": endpoint_forms.recent(row.workspace, row.name).count(),
+            "decisions": list(endpoint_forms.recent(row.workspace, row.name).order_by("-pk")[:SHOWN]),
+            "looks": [
+                look
+                for kind in ("test", "discover")
+                if (look := inspections.newest(row.workspace, row.name, kind)) is not None
+            ],
+            "is_draft": _differs(request, row, body),
+            "back": reverse("endpoint", args=[row.workspace.name, row.name]),
+        }
+        | (turns(filters, cut) if cut.pages > 1 else {})
+        | forms
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +169,24 @@ class Posted:
     conflict: Any = None
 
 
-def _tools(row: EndpointRow, body: Mapping[str, Any], posted: Posted | None) -> list[dict[str, Any]]:
-    rows = list(row.tools.all())
+def _cut(request: HttpRequest, rows: list[Any], posted: Posted | None, body: Mapping[str, Any]) -> inventory.Cut:
+    """The tools of one page; that of the tool which a form was posted for, when one was."""
+    if posted is None:
+        return inventory.cut(rows, number(request))
+    fragments = public_fragments(body["name"], [tool.name for tool in rows])
+    keys = [hint_key(body, tool.name, fragments[tool.name]) for tool in rows]
+    place = keys.index(posted.tool) if posted.tool in keys else 0
+    return inventory.cut(rows, place // inventory.PAGE + 1)
+
+
+def _tools(
+    row: EndpointRow, rows: list[Any], cut: inventory.Cut, body: Mapping[str, Any], posted: Posted | None
+) -> list[dict[str, Any]]:
     fragments = public_fragments(row.name, [tool.name for tool in rows])
     documents = {tool["name"]: tool for tool in body.get("tools", ())}
     return [
-        tool_line(documents[tool.name], fragments[tool.name], body, place, posted) for place, tool in enumerate(rows)
+        tool_line(documents[tool.name], fragments[tool.name], body, place, posted)
+        for place, tool in enumerate(cut.rows, cut.first - 1)
     ]
 
 

@@ -39,7 +39,7 @@ def read_tools(
         return {}
     single = _tools_of(values)
     if single is not None:
-        return {ONLY: [_tool(tool) for tool in single]}
+        return {ONLY: [tool_document(tool) for tool in single]}
     if not isinstance(values, Mapping):
         report.problem("tools", "the list of tools has no shape that is known", allowed=SHAPES)
         return {}
@@ -53,7 +53,7 @@ def _by_server(values: Mapping[Any, Any], report: Report) -> dict[str, list[Any]
         if tools is None:
             report.problem(f"tools.{server}", "holds no answer of tools/list", allowed=SHAPES)
         else:
-            found[str(server)] = [_tool(tool) for tool in tools]
+            found[str(server)] = [tool_document(tool) for tool in tools]
     return found
 
 
@@ -65,7 +65,8 @@ def _tools_of(answer: object) -> list[Any] | None:
     return tools if isinstance(tools, list) else None
 
 
-def _tool(tool: object) -> object:
+def tool_document(tool: object) -> object:
+    """One listed tool in the words of our document."""
     if not isinstance(tool, Mapping):
         return tool
     named = {_FIELDS[key]: value for key, value in tool.items() if key in _FIELDS and value is not None}

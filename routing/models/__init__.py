@@ -4,6 +4,7 @@ from routing.models.actor import Actor
 from routing.models.audit import AuditEntry, AuditHead
 from routing.models.calibrations import CalibrationRow
 from routing.models.decisions import Decision
+from routing.models.inspections import Inspection
 from routing.models.ledger import ChainHead, Event, Minute, PendingEvent, Receipt
 from routing.models.registry import (
     CapabilityRow,
@@ -31,6 +32,7 @@ __all__ = [
     "EntryRow",
     "Event",
     "Generation",
+    "Inspection",
     "Minute",
     "PendingEvent",
     "PolicyRow",

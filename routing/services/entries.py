@@ -18,7 +18,7 @@ from routing.engine.errors import RegistryError
 from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.models import Actor, Workspace
 from routing.sealing import keyed_digest
-from routing.services import registry
+from routing.services import registry, targets
 from routing.working import WorkingCopy
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,10 @@ def edit(
             f"Somebody changed this {NOUNS[section]} since you opened it.",
             [{"path": name, "message": "changed", "value": before}],
         )
-    following = _write(workspace, present, section, [_changed(before, changes)], by=by, message=message)
+    after = _changed(before, changes)
+    if section == "endpoints":
+        targets.check(workspace, before, after, changes)
+    following = _write(workspace, present, section, [after], by=by, message=message)
     logger.info(
         "%s %s of %s edited by %s: %s", NOUNS[section], name, workspace.name, by, ", ".join(sorted(map(str, changes)))
     )
@@ -87,7 +90,11 @@ def edit_many(
     registry.lock(workspace)
     present = working.copy_of(workspace)
     known = {name: _found(present, section, name) for name in dict.fromkeys(names)}
-    bodies = [_changed(body, change(dict(body))) for body in known.values()]
+    changes = {name: change(dict(body)) for name, body in known.items()}
+    bodies = [_changed(body, changes[name]) for name, body in known.items()]
+    if section == "endpoints":
+        for body in bodies:
+            targets.check(workspace, known[body["name"]], body, changes[body["name"]])
     different = [body for body in bodies if body != known[body["name"]]]
     if different:
         _write(workspace, present, section, different, by=by, message=message)
@@ -103,6 +110,8 @@ def add(workspace: Workspace, section: str, body: Mapping[str, Any], *, by: Acto
     if present.entry(section, name) is not None:
         taken = {"path": "name", "message": f"is the name of another {NOUNS[section]} already", "value": name}
         raise InvalidRegistry(f"There is a {NOUNS[section]} {name} already; nothing was saved.", [taken])
+    if section == "endpoints":
+        targets.check(workspace, None, body, body)
     following = _write(workspace, present, section, [body], by=by, verb="added", message=message)
     return dict(_found(following, section, name))
 

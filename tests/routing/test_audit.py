@@ -17,6 +17,7 @@ from django.db import connection
 import routing.services
 from control import accounts, invitations, keys, members
 from control.models import HarnessKey, Invitation, Membership
+from routing import working
 from routing.engine.diff import Change
 from routing.errors import InvalidRegistry
 from routing.events import GENESIS
@@ -27,6 +28,7 @@ from routing.models import (
     CapabilityRow,
     EndpointRow,
     EntryRow,
+    Inspection,
     PolicyRow,
     Review,
     Revision,
@@ -34,7 +36,7 @@ from routing.models import (
     ToolRow,
     Workspace,
 )
-from routing.services import audit, entries, imports, registry, reviews, revisions, workspaces
+from routing.services import audit, entries, imports, inspections, registry, reviews, revisions, workspaces
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -55,6 +57,7 @@ GOVERNED = (
     Invitation,
     Session,
     User,
+    Inspection,
 )
 CHANGED = {**DOCUMENT, "scopes": [{"name": "default"}]}
 
@@ -93,6 +96,22 @@ def _proposed_by_another(workspace: Workspace) -> int:
 
 
 # Each write service: what makes it ready, and the call. Both get a workspace whose registry is published.
+
+
+def _of_server(w):
+    entries.add(w, "endpoints", {"name": "server", "kind": "mcp", "url": "https://mcp.example/mcp"}, by=EDITOR)
+
+
+def _inspected(w):
+    _of_server(w)
+    found = {"tools": [{"name": "read", "description": "Read a file"}]}
+    return Inspection.objects.create(workspace=w, endpoint="server", kind="discover", by="x", found=found)
+
+
+def _version(w):
+    return entries.version(working.copy_of(w).entry("endpoints", "server"))
+
+
 WRITES = {
     "routing.services.registry.create_workspace": (None, lambda w, _: registry.create_workspace("new", by=EDITOR)),
     "routing.services.registry.replace_working_copy": (
@@ -114,6 +133,18 @@ WRITES = {
     "routing.services.entries.remove": (
         lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
         lambda w, _: entries.remove(w, "capabilities", ["paper"], by=EDITOR),
+    ),
+    "routing.services.inspections.request": (
+        _of_server,
+        lambda w, _: inspections.request(w, "server", "discover", by=EDITOR),
+    ),
+    "routing.services.inspections.cancel": (
+        _inspected,
+        lambda w, row: inspections.cancel(w, row.pk, by=EDITOR),
+    ),
+    "routing.services.inspections.take": (
+        _inspected,
+        lambda w, row: inspections.take(w, row.pk, ["read"], read=_version(w), by=EDITOR),
     ),
     "routing.services.registry.propose_draft": (
         lambda w: registry.replace_working_copy(w, CHANGED, by=EDITOR),
@@ -306,6 +337,7 @@ def test_nobody_else_writes_what_is_governed() -> None:
         "control/keys.py",
         "control/members.py",
         "routing/mapping.py",
+        "routing/services/inspections.py",
         "routing/services/registry.py",
         "routing/services/reviews.py",
         "routing/services/revisions.py",
