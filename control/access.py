@@ -34,8 +34,9 @@ _EDIT = {
     "key.manage",
     "harness.ask",
     "registry.try",
+    "view.share",
 }
-_REVIEW = {"draft.propose", "revision.review", "revision.publish"}
+_REVIEW = {"draft.propose", "revision.review", "revision.publish", "view.share"}
 _RULE = {"revision.emergency", "workspace.configure", "people.manage", "metrics.view"}
 
 # One table: what each role may do.

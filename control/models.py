@@ -111,3 +111,41 @@ class HarnessKey(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SavedView(models.Model):
+    """Filters and order of a list under a name: a person's own, or shared with the workspace."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="saved_views")
+    page = models.CharField(max_length=32)  # name of the list's address
+    name = models.CharField(max_length=60)
+    query = models.TextField()  # as in the address, without the question mark
+    shared = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=("workspace", "user", "page", "name"),
+                condition=models.Q(shared=False),
+                name="own_view_named_once",
+            ),
+            models.UniqueConstraint(
+                fields=("workspace", "page", "name"), condition=models.Q(shared=True), name="shared_view_named_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DefaultView(models.Model):
+    """The view with which a person opens a list."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="default_views")
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="default_views")
+    page = models.CharField(max_length=32)
+    view = models.ForeignKey(SavedView, on_delete=models.CASCADE, related_name="chosen_by")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=("user", "workspace", "page"), name="one_default_view_of_a_list")]

@@ -355,6 +355,22 @@
     if (event.target.matches("details[id]")) opened[event.target.open ? "add" : "delete"](event.target.id);
   }, true);
   const reopen = () => opened.forEach((id) => { const part = document.getElementById(id); if (part) part.open = true; });
+  // What had the focus has it again after a swap: by its id, else by its name and value in the form of the same address.
+  let focused = null;
+  const noteFocus = () => {
+    const node = document.activeElement;
+    if (!node || node === document.body) return;
+    focused = { node, id: node.id, name: node.name, value: node.tagName === "BUTTON" ? node.value : null, form: node.form?.getAttribute("action"), href: node.getAttribute("href") };
+  };
+  const refocus = () => {
+    if (!focused || focused.node.isConnected || (document.activeElement && document.activeElement !== document.body)) return;
+    const { id, name, value, form, href } = focused;
+    const alike = () => $$(`[name="${CSS.escape(name)}"]`).find((node) => node.form?.getAttribute("action") === form && (value === null || node.value === value));
+    const found = (id && document.getElementById(id)) || (name && alike()) || (href && $(`a[href="${CSS.escape(href)}"]`)) || $("#main");
+    found?.focus({ preventScroll: true });
+  };
+  document.addEventListener("htmx:beforeSwap", noteFocus);
+  document.addEventListener("htmx:oobBeforeSwap", noteFocus);
   let typed = [];
   const touched = new Map();
   const sent = new WeakMap();
@@ -381,6 +397,7 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     const wanted = $("[data-focus]", event.detail.elt.isConnected ? event.detail.elt : document);
     if (wanted) { wanted.removeAttribute("data-focus"); wanted.focus(); if (wanted.setSelectionRange) wanted.setSelectionRange(wanted.value.length, wanted.value.length); }
+    refocus();
     tellTimes();
     tellPause();
     drawPlots();

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import allows, may
-from control.web import diffing, words
+from control.web import diffing, views, words
 from control.web.filters import NEWEST_FIRST, Filters, ends
 from routing import listings
 from routing.engine.diff import Change
@@ -63,6 +63,7 @@ COLUMNS = (
 @require_safe
 @vary_on_headers("HX-Request")
 @may("audit.view")
+@views.kept("audit")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     filters = _filters(request, workspace)
     _note_reading(request, workspace, "audit.read", "audit log", filters.chosen)
@@ -94,7 +95,7 @@ def _rows(request: Any, workspace: Workspace, filters: Filters) -> dict[str, Any
         "total": number,
         "capped": capped,
         "pinned": bool(after or before),
-        "clear": filters.path,
+        "clear": filters.clear,
         "proof": everything.filter(action="audit.verified").first(),
         "head": AuditHead.objects.filter(workspace=workspace).first(),
         "csv": _filters(request, workspace, "audit-csv").address(sort=""),

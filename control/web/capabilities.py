@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
+from control.web import views
 from control.web.filters import Filters, number, turns
 from control.web.forms.capabilities import LinesForm
 from control.web.forms.endpoints import TextForm
@@ -71,6 +72,7 @@ def carriers(workspace: Workspace) -> dict[str, list[Carrier]]:
 @require_safe
 @vary_on_headers("HX-Request")
 @may("registry.view")
+@views.kept("capabilities")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     filters = Filters.read(
         request,
@@ -87,7 +89,7 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "filters": filters,
         "chosen": filters.chosen,
         "active": _chips(filters),
-        "clear": filters.path,
+        "clear": filters.clear,
         "heads": filters.heads(COLUMNS, "capability"),
         "rows": page.rows,
         "total": len(everything),
@@ -154,7 +156,7 @@ def coverage(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "filters": filters,
         "chosen": filters.chosen,
         "active": filters.chips({"q": "about"}),
-        "clear": filters.path,
+        "clear": filters.clear,
         "columns": across.rows,
         "rows": [_row(name, used.get(name, []), across.rows, known) for name in down.rows],
         "total": len(known | set(used)),

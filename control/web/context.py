@@ -83,6 +83,7 @@ _CAN = {
     "see_keys": "key.view",
     "make_key": "key.manage",
     "connect": "harness.connect",
+    "share_view": "view.share",
 }
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
-from control.web import figures, telling, words
+from control.web import figures, telling, views, words
 from control.web.filters import NEWEST_FIRST, Filters, ends
 from routing import listings
 from routing.choices import DecisionType
@@ -32,6 +32,7 @@ WORDS = {"q": "about", "status": "verdict", "since": ""}
 @require_safe
 @vary_on_headers("HX-Request")
 @may("decision.view")
+@views.kept("decisions")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     filters = Filters.read(request, reverse("decisions", args=[workspace.name]), FILTERS, ("time",))
     template = "decisions/list.html" + ("#list" if request.htmx else "")  # type: ignore[attr-defined]
@@ -114,7 +115,7 @@ def _choices(workspace: Workspace, filters: Filters) -> dict[str, Any]:
         "scopes": listings.scopes(workspace, registered),
         "harnesses": listings.harnesses(workspace),
         "spans": list(SPAN_WORDS.items()),
-        "clear": filters.path,
+        "clear": filters.clear,
     }
 
 

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
-from control.web import endpoint_forms
+from control.web import endpoint_forms, views
 from control.web.filters import Filters, number, turns
 from control.web.forms.endpoints import ListForm, TextForm
 from routing import inventory, mapping, snapshot, working
@@ -49,6 +49,7 @@ SHOWN = 6  # decisions on the page of an endpoint
 @require_safe
 @vary_on_headers("HX-Request")
 @may("registry.view")
+@views.kept("endpoints")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     filters = Filters.read(request, reverse("endpoints", args=[workspace.name]), FILTERS, tuple(SORTS))
     everything = EndpointRow.objects.filter(workspace=workspace)
@@ -64,7 +65,7 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "kinds": sorted(set(everything.values_list("kind", flat=True))),
         "tags": sorted({tag for tags in everything.values_list("tags", flat=True) for tag in tags}),
         "active": filters.chips({"q": "about"}),
-        "clear": filters.path,
+        "clear": filters.clear,
     }
     template = "endpoints/list.html" + ("#list" if request.htmx else "")  # type: ignore[attr-defined]
     return render(request, template, context)

@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 from routing.listings import Page
 
 LONGEST = 200
+ALL = "view=all"  # says in an address that a list is wanted as it is, without the person's default view
 NEWEST_FIRST = "-time"  # the usual order of what is only ever added to
 
 
@@ -23,6 +24,7 @@ class Filters:
     names: Sequence[str]
     chosen: Mapping[str, str]
     sort: str = ""  # empty for the list's usual order
+    bare: str = ""  # what stands in the address where nothing is chosen
 
     @classmethod
     def read(cls, request: HttpRequest, path: str, names: Sequence[str], sorts: Sequence[str] = ()) -> Filters:
@@ -30,13 +32,20 @@ class Filters:
         given = {name: request.GET.get(name, "").replace("\0", "").strip()[:LONGEST] for name in names}
         sort = request.GET.get("sort", "")
         known = sort if sort.removeprefix("-") in sorts else ""
-        return cls(path=path, names=names, chosen={name: value for name, value in given.items() if value}, sort=known)
+        bare = f"?{ALL}" if getattr(request, "default_view", None) else ""
+        chosen = {name: value for name, value in given.items() if value}
+        return cls(path=path, names=names, chosen=chosen, sort=known, bare=bare)
 
     def address(self, **changed: Any) -> str:
         """The list with these parts changed; an empty one is left out, and so is the page."""
         query = {**self.chosen, "sort": self.sort, **changed}
         kept = {key: value for key, value in query.items() if value}
-        return self.path + (f"?{urlencode(kept)}" if kept else "")
+        return self.path + (f"?{urlencode(kept)}" if kept else self.bare)
+
+    @property
+    def clear(self) -> str:
+        """The list with nothing chosen."""
+        return self.path + self.bare
 
     def chips(self, words: Mapping[str, str]) -> list[dict[str, str]]:
         """One for each filter: `words` says what it is called where its own name would not do."""

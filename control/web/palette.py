@@ -272,6 +272,7 @@ PAGES = tuple(
         ("Audit log", "audit", "audit", "audit.view", "g a", "who did what"),
         ("People", "members", "session", "overview.view", "", "members roles invite"),
         ("Settings", "settings", "gear", "workspace.configure", "", "workspace approvals"),
+        ("Saved views", "views", "save", "overview.view", "", "filters lists default"),
         ("Keyboard shortcuts", "shortcuts", "info", "overview.view", "?", "keys help"),
         ("Set up this workspace", "setup", "play", "overview.view", "", "first run demo start"),
     )

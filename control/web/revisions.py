@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import allows, may
-from control.web import confirming, diffing, reviewing
+from control.web import confirming, diffing, reviewing, views
 from control.web.filters import NEWEST_FIRST, Filters, ends
 from control.web.forms.publish import CommentForm, RestoreForm, ReviewForm
 from routing import listings
@@ -32,6 +32,7 @@ from routing.services import revisions as service
 @require_safe
 @vary_on_headers("HX-Request")
 @may("revision.view")
+@views.kept("revisions")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     filters = Filters.read(request, reverse("revisions", args=[workspace.name]), ("q", "state"), ("time",))
     everything, upwards = listings.revisions(workspace), filters.sort == "time"
@@ -42,7 +43,7 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "filters": filters,
         "chosen": filters.chosen,
         "active": filters.chips({"q": "about"}),
-        "clear": filters.path,
+        "clear": filters.clear,
         "heads": filters.heads([("time", "Number", "num")], NEWEST_FIRST),
         "rows": page.rows,
         "total": everything.count(),

@@ -17,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
 from control.models import HarnessKey
-from control.web import scope_edits, tools
+from control.web import scope_edits, tools, views
 from control.web.filters import Filters, number, turns
 from routing import inventory, mapping, snapshot
 from routing.engine.catalog import Catalog
@@ -43,6 +43,7 @@ class Allowed:
 @require_safe
 @vary_on_headers("HX-Request")
 @may("registry.view")
+@views.kept("scopes")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     filters = Filters.read(
         request, reverse("scopes", args=[workspace.name]), ("q", "policy"), ("scope", "endpoints", "tools")
@@ -54,7 +55,7 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "filters": filters,
         "chosen": filters.chosen,
         "active": filters.chips({"q": "about"}),
-        "clear": filters.path,
+        "clear": filters.clear,
         "heads": filters.heads(COLUMNS, "scope"),
         "rows": page.rows,
         "total": len(everything),
@@ -165,7 +166,7 @@ def _reach(request: HttpRequest, workspace: Workspace, catalog: Catalog, name: s
         "filters": filters,
         "chosen": filters.chosen,
         "active": filters.chips({"q": "about"}),
-        "clear": filters.path,
+        "clear": filters.clear,
         "rows": [tools.line(workspace, catalog, doc) | {"pinned": catalog.is_pinned(name, doc)} for doc in page.rows],
         "reached": len(reached),
         "every": len(catalog.index.docs),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
-from control.web import schemas, telling
+from control.web import schemas, telling, views
 from control.web.filters import Filters, number, turns
 from routing import inventory, listings, mapping, snapshot
 from routing.engine import load_registry
@@ -38,6 +38,7 @@ SHOWN = 10  # decisions on the page of a tool
 @require_safe
 @vary_on_headers("HX-Request")
 @may("registry.view")
+@views.kept("tools")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     live = snapshot.live(workspace.pk)
     filters = Filters.read(request, reverse("tools", args=[workspace.name]), FILTERS, tuple(inventory.SORTS))
@@ -48,7 +49,7 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "filters": filters,
         "chosen": filters.chosen,
         "active": filters.chips({"q": "about", "provenance": "known as"}),
-        "clear": filters.path,
+        "clear": filters.clear,
         "heads": filters.heads(COLUMNS, "tool"),
         "rows": _rows(workspace, live.catalog, page.rows),
         "total": len(docs),

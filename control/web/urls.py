@@ -29,12 +29,14 @@ from control.web import (
     shortcuts,
     tools,
     workspaces,
+    views,
 )
 
 rooms = [
     path("", overview.overview, name="overview"),
     path("go", palette.go, name="go"),
     path("shortcuts", shortcuts.page, name="shortcuts"),
+    path("views", views.page, name="views"),
     path("panels/figures", overview.figures_panel, name="panel-figures"),
     path("panels/tail", overview.tail_panel, name="panel-tail"),
     path("decisions", decisions.listing, name="decisions"),

@@ -15,6 +15,7 @@ from tests.routing.conftest import EDITOR
 PAGES = [
     "",
     "panels/figures",
+    "views",
     "panels/tail",
     "decisions",
     "endpoints",
