@@ -79,7 +79,7 @@ def test_as_many_queries_for_many_tools_as_for_few(admin, workspace, django_asse
     publish(workspace, crowd.document(40, 50))
     admin.get("/w/acme/tools")
 
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         assert admin.get("/w/acme/tools").context["total"] == 2000
     with django_assert_max_num_queries(11):
         admin.get("/w/acme/tools/place-001__get_thing_0")
