@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('control', '0002_preferences'),
+        ('control', '0003_people_and_keys'),
         ('routing', '0008_workspace_draft_version'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

@@ -14,8 +14,8 @@ from control.web import (
     endpoint_edits,
     endpoint_forms,
     endpoints,
-    keys,
     inspections,
+    keys,
     overview,
     palette,
     people,
@@ -28,8 +28,8 @@ from control.web import (
     session,
     shortcuts,
     tools,
-    workspaces,
     views,
+    workspaces,
 )
 
 rooms = [
