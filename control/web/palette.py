@@ -96,7 +96,7 @@ class Finder:
             yield "Scopes and policies", self._scopes
         if self.query.words and len(self.query.text) > 2:
             yield "Revisions", self._revisions
-        if self.query.words and allows(self.role, "audit.view"):
+        if self.query.words and allows(self.role, "people.view"):
             yield "People and keys", self._people
         yield "Pages", self._pages
         yield "Do", self._actions
@@ -174,9 +174,9 @@ class Finder:
 
     def _people(self) -> Iterator[Hit]:
         things = []
-        if exists("members"):
+        if exists("people"):
             rows = Membership.objects.filter(workspace=self.workspace).values_list("user__username", "role")
-            things += [Named.of(name, ("session", self._at("members"), role)) for name, role in rows[:2000]]
+            things += [Named.of(name, ("session", self._at("people"), role)) for name, role in rows[:2000]]
         if exists("keys"):
             keys = HarnessKey.objects.filter(workspace=self.workspace).values_list("name", "scope", "ends_with")
             things += [
@@ -265,12 +265,12 @@ PAGES = tuple(
         ("Capabilities", "capabilities", "cap", "registry.view", "g c", "vocabulary synonyms"),
         ("Coverage map", "coverage", "cap", "registry.view", "", "capabilities endpoints gaps"),
         ("Scopes", "scopes", "key", "registry.view", "g s", "reach harness"),
-        ("Keys", "keys", "key", "overview.view", "", "harness secret"),
+        ("Keys", "keys", "key", "key.view", "", "harness secret"),
         ("Policies", "policies", "policy", "registry.view", "", "thresholds settings"),
         ("Review and publish", "publish", "review", "registry.view", "g p", "draft changes approve"),
         ("Revisions", "revisions", "rev", "revision.view", "g r", "history versions"),
         ("Audit log", "audit", "audit", "audit.view", "g a", "who did what"),
-        ("People", "members", "session", "overview.view", "", "members roles invite"),
+        ("People", "people", "session", "people.view", "", "members roles invite"),
         ("Settings", "settings", "gear", "workspace.configure", "", "workspace approvals"),
         ("Saved views", "views", "save", "overview.view", "", "filters lists default"),
         ("Keyboard shortcuts", "shortcuts", "info", "overview.view", "?", "keys help"),
@@ -285,8 +285,9 @@ ACTIONS = tuple(
         ("Discard the draft", "discard", "undo", "draft.discard", "", "drop throw away reset"),
         ("Compare two revisions", "compare", "rev", "revision.view", "", "diff"),
         ("Import a registry", "import", "out", "endpoint.edit", "", "mcphub mcp.json yaml upload"),
-        ("Make a harness key", "keys", "key", "workspace.configure", "", "create token"),
-        ("Connect a harness", "connect", "plug", "overview.view", "", "snippets curl codex claude"),
+        ("Make a harness key", "key-create", "key", "key.manage", "", "create token"),
+        ("Ask somebody in", "people", "session", "people.manage", "", "invite member role"),
+        ("Connect a harness", "connect", "plug", "harness.connect", "", "snippets curl codex claude"),
         ("Show what was changed", "audit", "audit", "audit.view", "?action=changes", "audit log"),
         ("Show decisions that fell back", "decisions", "decision", "decision.view", "?status=fallback", "fallback"),
         ("Show decisions without a match", "decisions", "decision", "decision.view", "?status=no_match", "no match"),

@@ -12,6 +12,7 @@ from django.test import Client
 from control.keys import create_key
 from routing.events import AUDITED, chain_hash
 from routing.models import AuditEntry
+from routing.models.actor import SYSTEM
 from routing.services import audit, entries, registry, revisions
 from tests.cast import PASSWORD, person
 from tests.routing.conftest import EDITOR
@@ -76,8 +77,8 @@ def test_a_stranger_who_finds_nothing_has_an_entry_there(stranger, workspace):
 
 
 def test_a_key_without_the_right_has_an_entry_and_a_use_of_a_right_that_administers_too(workspace):
-    _, plain = create_key(workspace, "default", name="reader", rights=["read"], by=EDITOR)
-    _, strong = create_key(workspace, "default", name="ci", rights=["registry.publish"], by=EDITOR)
+    _, plain = create_key(workspace, "default", name="reader", rights=["read"], by=SYSTEM)
+    _, strong = create_key(workspace, "default", name="ci", rights=["registry.publish"], by=SYSTEM)
     client = Client()
     call = {"path": "/api/v1/revisions/99/publish", "data": "{}", "content_type": "application/json"}
 
