@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from control.management.answer import add_data_dir
 from control.roles_page import page
 
 
@@ -14,6 +15,7 @@ class Command(BaseCommand):
     help = "Print the page docs/roles.md, or write it to a file."
 
     def add_arguments(self, parser: CommandParser) -> None:
+        add_data_dir(parser)
         parser.add_argument("--to", metavar="FILE", help="write it there instead of printing it")
 
     def handle(self, *args: Any, **options: Any) -> None:
