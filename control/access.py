@@ -90,6 +90,11 @@ def role_of_maker(workspace_id: Any, made_by: str) -> str | None:
     return memberships.values_list("role", flat=True).first()
 
 
+def roles_in(workspace_id: Any) -> dict[str, str]:
+    """The role of everybody who gets into a workspace, by user name."""
+    return dict(Membership.objects.active().filter(workspace_id=workspace_id).values_list("user__username", "role"))
+
+
 def may(action: str, *, posts: str = "") -> Callable[..., Any]:
     """Let a console view run only for members of its workspace whose role has the action; `posts` where POST needs another.
 

@@ -29,7 +29,7 @@ def page(request: Any, workspace: Workspace) -> HttpResponse:
         "scopes": scopes,
         "origin": origin,
         "variable": VARIABLE,
-        "snippets": [*_calls(origin), *_hooks(), *_mcp(origin)],
+        "snippets": [*_calls(origin), *_hooks(origin), *_mcp(origin)],
         "later": _later(),
     }
     return render(request, "connect/page.html", context)
@@ -52,7 +52,8 @@ def _calls(origin: str) -> list[dict[str, str]]:
             "Python",
             "With httpx, or any other HTTP client.",
             "import os\n\nimport httpx\n\n"
-            f'client = httpx.Client(base_url="{origin}/api/v1", headers={{"Authorization": f"Bearer {{os.environ[\'{VARIABLE}\']}}"}})\n'
+            f'key = os.environ["{VARIABLE}"]\n'
+            f'client = httpx.Client(base_url="{origin}/api/v1", headers={{"Authorization": f"Bearer {{key}}"}})\n'
             f'answer = client.post("/resolve", json={ask!r}).json()\n'
             'print(answer["status"], answer["recommendation"])',
         ),
@@ -66,14 +67,14 @@ def _calls(origin: str) -> list[dict[str, str]]:
     ]
 
 
-def _hooks() -> list[dict[str, str]]:
+def _hooks(origin: str) -> list[dict[str, str]]:
     """Agents that ask before a step, by a hook of theirs."""
     return [
         _snippet(
             host,
             word,
             "A hook that asks before the agent takes a step; it advises and never blocks.",
-            f"export SWITCHYARD_URL=… {VARIABLE}=…\n"
+            f"export SWITCHYARD_URL={origin} {VARIABLE}=…\n"
             f"switchyard hooks show --host {host}      # what would be written, and nothing else\n"
             f"switchyard hooks install --host {host}",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -15,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control import keys
-from control.access import RIGHTS, allows, may, rights_of, role_of_maker
-from control.models import HarnessKey
+from control.access import RIGHTS, allows, is_installation, may, rights_of, roles_in
+from control.models import HarnessKey, Role
 from control.web import confirming
 from control.web.confirming import Confirmation
 from control.web.filters import Filters, number, turns
@@ -51,13 +52,14 @@ def listing(request: Any, workspace: Workspace) -> HttpResponse:
     sort = filters.sort or "-created"
     order = ("-" if sort.startswith("-") else "") + ORDERS[sort.removeprefix("-")]
     page = inventory.cut(list(_filtered(everything, filters.chosen).order_by(order, "-pk")), number(request))
+    roles = roles_in(workspace.pk)
     context = {
         "filters": filters,
         "chosen": filters.chosen,
         "active": filters.chips({"q": "about"}),
         "clear": filters.path,
         "heads": filters.heads(COLUMNS, "-created"),
-        "rows": [_line(row) for row in page.rows],
+        "rows": [_line(row, roles) for row in page.rows],
         "total": everything.count(),
         "scopes": sorted(set(everything.order_by().values_list("scope", flat=True))),
         "states": list(STATES.items()),
@@ -84,8 +86,8 @@ def _filtered(rows: QuerySet[Any], chosen: Any) -> QuerySet[Any]:
     return rows
 
 
-def _line(row: HarnessKey) -> dict[str, Any]:
-    role = role_of_maker(row.workspace_id, row.created_by)
+def _line(row: HarnessKey, roles: Mapping[str, str]) -> dict[str, Any]:
+    role = str(Role.ADMINISTRATOR) if is_installation(row.created_by) else roles.get(row.created_by)
     return {
         "key": row,
         "state": "revoked" if row.revoked_at else "valid" if keys.is_usable(row) else "expired",

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from control import invitations
+from control.keys import create_key, rotate_key
 from routing.models import Actor, Workspace
+from routing.models.actor import SYSTEM
 from routing.services import entries, registry, reviews
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -27,6 +30,10 @@ def pages(decide, workspace) -> list[str]:
     Workspace.objects.filter(pk=workspace.pk).update(approvals_needed=2)
     registry.propose_draft(workspace, message="Say when to fetch", by=EDITOR)
     reviews.approve(workspace, 3, comment="Reads well", by=Actor(kind="operator", name="ben"))
+    key, _ = create_key(workspace, "default", name="مفتاح <b>", allowed_addresses=["192.0.2.0/24"], by=SYSTEM)
+    rotate_key(key, by=EDITOR)
+    create_key(workspace, "web-only", name="spare", expires_days=1, by=SYSTEM)
+    invitations.invite(workspace, "Ben <b>", "viewer", by=SYSTEM)
     return [
         "",
         "decisions",
@@ -48,6 +55,17 @@ def pages(decide, workspace) -> list[str]:
         "new/policy",
         "new/scope",
         "scopes/web-only/edit",
+        "keys",
+        "keys?q=nothing",
+        "keys/new",
+        f"keys/{key.pk}/rotate",
+        f"keys/{key.pk}/revoke",
+        "connect?scope=web-only",
+        "people",
+        "people?q=nothing",
+        "people/ada/remove",
+        "../../account",
+        "../../workspaces",
         "publish",
         "revisions",
         "revisions/2",
@@ -87,6 +105,19 @@ def test_the_gate_gives_axe_nothing_to_report(page, live_address, workspace):
     page.get_by_role("button", name="Sign in").click()
 
     assert violations(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_an_invitation_gives_axe_nothing_to_report(page, live_address, workspace, theme):
+    _, token = invitations.invite(workspace, "Ben", "viewer", by=SYSTEM)
+    page.context.add_cookies([{"name": "switchyard_theme", "value": theme, "url": live_address}])
+    page.goto(f"{live_address}/join/{token}")
+    found = violations(page)
+    page.get_by_role("button", name="Make the account and join").click()
+    page.get_by_role("alert").first.wait_for()
+
+    assert [*found, *violations(page)] == []
+    page.errors.clear()  # the browser notes every answer with 422
 
 
 def violations(page) -> list[str]:
