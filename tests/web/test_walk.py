@@ -20,13 +20,13 @@ from control.access import RIGHTS, ROLES, rights_of
 from control.api.api import api
 from control.keys import create_key
 from control.web import urls
-from routing.models import Actor
+from routing.models import Actor, Inspection
 from routing.models.actor import SYSTEM
 from routing.services import registry, revisions
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
-DECISION, KEY, INVITATION = "<decision>", "<key>", "<invitation>"
+DECISION, KEY, INVITATION, LOOK = "<decision>", "<key>", "<invitation>", "<look>"
 NAMELESS = "01a2297f-9bcb-770a-b322-25f1a3d9350a"  # an id that nothing has
 WORDS = [{"name": "notes"}]
 POLICIES = [{"name": "default"}, {"name": "careful"}]
@@ -42,12 +42,18 @@ class Door:
         Any, ...
     ] = ()  # known things, for its place holders; the capitals stand for what was made for the walk
     unseen: tuple[Any, ...] = ()  # the same of things that are not there
+    sends: tuple[tuple[str, str], ...] = ()  # what a form must say to be one at all
 
 
 DOORS = {
     "overview": Door(get="overview.view"),
     "go": Door(get="overview.view"),
     "shortcuts": Door(get="overview.view"),
+    "views": Door(
+        get="overview.view",
+        post="overview.view",
+        sends=(("do", "save"), ("page", "decisions"), ("name", "Mine"), ("query", "?scope=default")),
+    ),
     "panel-figures": Door(get="overview.view"),
     "panel-tail": Door(get="overview.view"),
     "decisions": Door(get="decision.view"),
@@ -55,6 +61,14 @@ DOORS = {
     "endpoints": Door(get="registry.view"),
     "endpoint": Door(get="registry.view", names=("hitspec",), unseen=("nothing",)),
     "endpoint-edit": Door(post="endpoint.edit", names=("hitspec", "tags"), unseen=("nothing", "tags")),
+    "endpoint-form": Door(get="endpoint.edit", post="endpoint.edit", names=("hitspec",), unseen=("nothing",)),
+    "endpoint-switch": Door(get="endpoint.edit", post="endpoint.edit", names=("hitspec",), unseen=("nothing",)),
+    "endpoint-remove": Door(get="endpoint.edit", post="endpoint.edit", names=("hitspec",), unseen=("nothing",)),
+    "endpoint-new": Door(get="endpoint.edit", post="endpoint.edit"),
+    "endpoint-inspect": Door(post="endpoint.inspect", names=("hitspec", "test"), unseen=("nothing", "test")),
+    "inspection": Door(get="registry.view", names=("hitspec", LOOK), unseen=("hitspec", NAMELESS)),
+    "inspection-stop": Door(post="endpoint.inspect", names=("hitspec", LOOK), unseen=("hitspec", NAMELESS)),
+    "inspection-take": Door(post="endpoint.edit", names=("hitspec", LOOK), unseen=("hitspec", NAMELESS)),
     "tools": Door(get="registry.view"),
     "tool": Door(get="registry.view", names=("hitspec__fetch",), unseen=("hitspec__nothing",)),
     "capabilities": Door(get="registry.view"),
@@ -63,6 +77,9 @@ DOORS = {
     "coverage": Door(get="registry.view"),
     "scopes": Door(get="registry.view"),
     "scope": Door(get="registry.view", names=("web-only",), unseen=("nothing",)),
+    "scope-edit": Door(get="scope.edit", post="scope.edit", names=("web-only",), unseen=("nothing",)),
+    "scope-delete": Door(get="scope.edit", post="scope.edit", names=("web-only",), unseen=("nothing",)),
+    "scope-new": Door(get="scope.edit", post="scope.edit"),
     "policies": Door(get="registry.view"),
     "policy": Door(get="registry.view", names=("careful",), unseen=("nothing",)),
     "policy-edit": Door(post="policy.edit", names=("careful", "routing"), unseen=("nothing", "routing")),
@@ -215,6 +232,7 @@ def full(workspace, decide):
     made = {
         DECISION: str(decide().pk),
         KEY: create_key(workspace, "default", by=SYSTEM)[0].pk,
+        LOOK: Inspection.objects.create(workspace=workspace, endpoint="hitspec", kind="test").pk,
         INVITATION: invitations.invite(workspace, "Ben", "viewer", by=SYSTEM)[0].pk,
     }
     return made, clients | {"stranger": _browser(person("a-stranger"))}
@@ -246,8 +264,9 @@ def test_a_room_opens_for_the_roles_that_have_its_action_and_for_nobody_else(ful
         if not action:
             assert _asked(people["administrator"], method, address) == 405
             continue
+        sent = {"data": dict(door.sends)} if method == "post" else {}
         for role, actions in ROLES.items():
-            found = _asked(people[role], method, address)
+            found = _asked(people[role], method, address, **sent)
             assert (found not in (401, 403, 404, 405)) if action in actions else found == 403, (method, role, found)
             if there and action in actions:
                 assert _asked(people[role], method, there) == 404, (method, role)
