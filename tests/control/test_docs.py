@@ -15,7 +15,7 @@ import pytest
 import yaml
 from django.core.management import get_commands, load_command_class
 
-from control import asking, integrations, processes
+from control import asking, integrations, processes, roles_page
 from control.access import RIGHTS
 from control.asking import lookahead
 from control.asking.arguments import read_arguments
@@ -235,3 +235,9 @@ def test_the_deployment_page_shows_the_commands_that_up_runs() -> None:
     parts = [processes.web(), processes.decide_worker(), processes.search_worker(), processes.ledger_worker()]
 
     assert [shown for part in [*parts, processes.scheduler()] if (shown := f"`{' '.join(part)}`") not in text] == []
+
+
+def test_the_page_of_roles_says_what_the_table_says():
+    written = (ROOT / "docs" / "roles.md").read_text(encoding="utf-8")
+
+    assert written == roles_page.page(), "run: python3 manage.py roles_page --to docs/roles.md"
