@@ -1,18 +1,25 @@
-"""Edits of a capability's page."""
+"""Edits of a capability's page, a new capability, and the end of one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_POST
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
 
 from control.access import may
 from control.web import capabilities
+from control.web.confirming import Confirmation, ask, named
 from control.web.editing import Document, Edit, PartEditor
-from control.web.forms.capabilities import LinesForm
+from control.web.forms.capabilities import LinesForm, NewForm
 from control.web.forms.endpoints import TextForm
+from routing import working
+from routing.errors import InvalidRegistry, NotFound
 from routing.models import Workspace
+from routing.services import entries, vocabulary
 
 
 class CapabilityEditor(PartEditor):
@@ -46,3 +53,60 @@ EDITOR = CapabilityEditor()
 @may("capability.edit")
 def edit(request: HttpRequest, workspace: Workspace, name: str, part: str) -> HttpResponse:
     return EDITOR.post(request, workspace, name, part)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@may("capability.edit")
+def create(request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    """A new word; `?name=` fills in one that an endpoint carries already."""
+    form = NewForm(request.POST) if request.method == "POST" else NewForm(initial={"name": request.GET.get("name", "")})
+    if form.is_bound and form.is_valid() and _added(request, workspace, form):
+        return redirect("capability", workspace.name, form.cleaned_data["name"])
+    return render(request, "capabilities/new.html", {"form": form}, status=422 if form.is_bound else 200)
+
+
+def _added(request: Any, workspace: Workspace, form: NewForm) -> bool:
+    try:
+        made = entries.add(workspace, "capabilities", form.document(), by=request.actor)
+    except InvalidRegistry as error:
+        form.refuse(error.details)
+        return False
+    messages.success(request, f"Capability {made['name']} is in the draft")
+    return True
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@may("capability.edit")
+def delete(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
+    """Refused, with the names of what uses it, while something does."""
+    EDITOR.find(workspace, name)
+    using = vocabulary.users(working.copy_of(workspace).document, name)
+    if using:
+        return _refused(request, workspace, name, using)
+    if request.method != "POST":
+        return ask(request, _question(workspace, name))
+    try:
+        vocabulary.remove(workspace, name, by=request.actor)  # type: ignore[attr-defined]
+    except NotFound:
+        raise Http404 from None
+    except InvalidRegistry as error:
+        return _refused(request, workspace, name, error.details[0].get("allowed", ()))
+    messages.success(request, f"Capability {name} is gone from the draft")
+    return redirect("capabilities", workspace.name)
+
+
+def _refused(request: HttpRequest, workspace: Workspace, name: str, using: Any) -> HttpResponse:
+    messages.error(request, f"Capability {name} cannot be deleted: it is used by {named(using)}.")
+    return redirect("capability", workspace.name, name)
+
+
+def _question(workspace: Workspace, name: str) -> Confirmation:
+    return Confirmation(
+        title=f"Delete capability {name}?",
+        stops=["Its synonyms and keywords lead nowhere any more.", "No endpoint carries it, so no endpoint changes."],
+        back="What is live stays as it is until the draft is published. Discard the draft or restore a revision to get it back.",
+        action=reverse("capability-delete", args=[workspace.name, name]),
+        deed="Delete from the draft",
+        keep="Keep it",
+        away=reverse("capability", args=[workspace.name, name]),
+    )

@@ -288,6 +288,7 @@ ACTIONS = tuple(
         ("Make a harness key", "key-create", "key", "key.manage", "", "create token"),
         ("Ask somebody in", "people", "session", "people.manage", "", "invite member role"),
         ("New endpoint", "endpoint-new", "endpoint", "endpoint.edit", "", "add create server model"),
+        ("New capability", "capability-new", "cap", "capability.edit", "", "add create word vocabulary synonym"),
         ("New policy", "policy-new", "policy", "policy.edit", "", "add create thresholds"),
         ("New scope", "scope-new", "key", "scope.edit", "", "add create reach"),
         ("Connect a harness", "connect", "plug", "harness.connect", "", "snippets curl codex claude"),

@@ -36,7 +36,7 @@ from routing.models import (
     ToolRow,
     Workspace,
 )
-from routing.services import audit, entries, imports, inspections, registry, reviews, revisions, workspaces
+from routing.services import audit, entries, imports, inspections, registry, reviews, revisions, vocabulary, workspaces
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -133,6 +133,10 @@ WRITES = {
     "routing.services.entries.remove": (
         lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
         lambda w, _: entries.remove(w, "capabilities", ["paper"], by=EDITOR),
+    ),
+    "routing.services.vocabulary.remove": (
+        lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
+        lambda w, _: vocabulary.remove(w, "paper", by=EDITOR),
     ),
     "routing.services.inspections.request": (
         _of_server,

@@ -237,3 +237,52 @@ def test_hostile_words_are_shown_safely(admin, workspace):
 
     for page in ("capabilities", "capabilities/long-context", "coverage"):
         assert "<script>alert" not in admin.get(f"/w/acme/{page}").content.decode()
+
+
+def test_a_new_capability_lands_in_the_draft(editor, workspace, words):
+    fields = {"name": "page-print", "description": "", "synonyms": "afdrukken\nprint it", "keywords": ""}
+    answer = editor.post("/w/acme/new/capability", fields)
+
+    assert answer["Location"] == "/w/acme/capabilities/page-print"
+    made = registry.working_document(workspace)["capabilities"][-1]
+    assert made == {"name": "page-print", "synonyms": ["afdrukken", "print it"]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "Not A Name"}, "name"),
+        ({"name": "web-fetch"}, "name"),
+        ({"name": "fine", "synonyms": "bad\u202eword"}, "synonyms"),
+    ],
+)
+def test_a_new_capability_is_refused_beside_the_field_and_nothing_is_saved(editor, workspace, words, fields, field):
+    before = registry.working_document(workspace)
+    answer = editor.post("/w/acme/new/capability", fields)
+
+    assert answer.status_code == 422 and list(answer.context["form"].errors) == [field]
+    assert f'id="id_{field}-e"' in answer.content.decode()
+    assert registry.working_document(workspace) == before
+
+
+def test_a_word_that_is_nowhere_explained_is_one_click_from_its_form(editor, words):
+    assert "new/capability?name=left-over" in editor.get("/w/acme/capabilities").content.decode()
+    assert 'value="left-over"' in editor.get("/w/acme/new/capability?name=left-over").content.decode()
+
+
+def test_a_capability_that_is_used_stays_and_the_refusal_says_by_what(editor, words):
+    for ask in (lambda: editor.get("/w/acme/capabilities/web-fetch/delete"), lambda: delete(editor, "web-fetch")):
+        told = editor.get(ask()["Location"]).content.decode()
+        assert "it is used by endpoint hitspec and capability old-fetch" in told
+    assert words().name == "web-fetch"
+
+
+def test_a_capability_that_nothing_uses_goes_after_a_question(editor, workspace, words):
+    assert "Delete capability old-fetch?" in editor.get("/w/acme/capabilities/old-fetch/delete").content.decode()
+    assert delete(editor, "old-fetch")["Location"] == "/w/acme/capabilities"
+    assert [one["name"] for one in registry.working_document(workspace)["capabilities"]] == ["web-fetch"]
+
+
+def delete(client, name):
+    return client.post(f"/w/acme/capabilities/{name}/delete")

@@ -74,6 +74,8 @@ DOORS = {
     "capabilities": Door(get="registry.view"),
     "capability": Door(get="registry.view", names=("notes",), unseen=("nothing",)),
     "capability-edit": Door(post="capability.edit", names=("notes", "synonyms"), unseen=("nothing", "synonyms")),
+    "capability-delete": Door(get="capability.edit", post="capability.edit", names=("notes",), unseen=("nothing",)),
+    "capability-new": Door(get="capability.edit", post="capability.edit"),
     "coverage": Door(get="registry.view"),
     "scopes": Door(get="registry.view"),
     "scope": Door(get="registry.view", names=("web-only",), unseen=("nothing",)),
