@@ -45,5 +45,5 @@ class NewForm(forms.Form):
         """Put what the registry found wrong beside the field that it is about, and on top what is about no field."""
         placed = [(str(detail.get("path", "")).partition("[")[0], sentence("It", detail)) for detail in details]
         beside = [(field, said) for field, said in placed if field in self.fields]
-        for field, said in beside or [(None, said) for _, said in placed]:
-            self.add_error(field, said)
+        for field, said in beside or placed:
+            self.add_error(field if beside else None, said)
