@@ -17,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 from control.access import may
 from control.web import views
 from control.web.filters import Filters, number, turns
-from control.web.forms.capabilities import LinesForm
+from control.web.forms.capabilities import DeprecationForm, LinesForm, PreferForm
 from control.web.forms.endpoints import TextForm
 from routing import inventory, mapping
 from routing.models import CapabilityRow, EndpointRow, Workspace
@@ -194,9 +194,24 @@ def find(workspace: Workspace, name: str) -> CapabilityRow:
 
 def mark(body: Mapping[str, Any], part: str) -> str:
     """A mark of one part of a capability as somebody reads it."""
-    return entries.version(
-        {"section": "capabilities", "name": body["name"], "part": [part, ""], "value": body.get(part) or None}
-    )
+    value = deprecation(body) if part == "deprecated" else body.get(part) or None
+    return entries.version({"section": "capabilities", "name": body["name"], "part": [part, ""], "value": value})
+
+
+def deprecation(body: Mapping[str, Any]) -> list[str]:
+    """Whether it is deprecated ("yes" or nothing), and what is to be used instead."""
+    return ["yes" if body.get("deprecated") else "", body.get("replaced_by") or ""]
+
+
+def choices(workspace: Workspace, name: str) -> dict[str, Any]:
+    """What the fields of the page offer: endpoints to prefer, and other capabilities."""
+    others = CapabilityRow.objects.filter(workspace=workspace).exclude(name=name).order_by("name")
+    return {
+        "endpoint_names": EndpointRow.objects.filter(workspace=workspace)
+        .order_by("name")
+        .values_list("name", flat=True),
+        "other_names": others.values_list("name", flat=True),
+    }
 
 
 def told(row: CapabilityRow, **forms: Any) -> dict[str, Any]:
@@ -212,6 +227,11 @@ def told(row: CapabilityRow, **forms: Any) -> dict[str, Any]:
         "description_form": TextForm(value=row.description, read=mark(body, "description")),
         "synonyms_form": LinesForm(value="\n".join(body.get("synonyms", [])), read=mark(body, "synonyms")),
         "keywords_form": LinesForm(value="\n".join(body.get("keywords", [])), read=mark(body, "keywords")),
+        "prefer_form": PreferForm(value="", values=body.get("prefer", []), read=mark(body, "prefer")),
+        "deprecated_form": DeprecationForm(
+            value=deprecation(body)[0], instead=deprecation(body)[1], read=mark(body, "deprecated")
+        ),
+        **choices(row.workspace, row.name),
         "carriers": those,
         "tools": sum(one.tools for one in those),
         "back": reverse("capability", args=[row.workspace.name, row.name]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,7 +14,7 @@ from control.access import may
 from control.web import capabilities
 from control.web.confirming import Confirmation, ask, named
 from control.web.editing import Document, Edit, PartEditor
-from control.web.forms.capabilities import LinesForm, NewForm
+from control.web.forms.capabilities import DeprecationForm, LinesForm, NewForm, PreferForm
 from control.web.forms.endpoints import TextForm
 from routing import working
 from routing.errors import InvalidRegistry, NotFound
@@ -27,23 +27,67 @@ class CapabilityEditor(PartEditor):
     url = "capability"
     templates = "capabilities"
     subject = "capability"
-    parts = {"description": "Description", "synonyms": "Synonyms", "keywords": "Keywords"}
+    parts = {
+        "description": "Description",
+        "synonyms": "Synonyms",
+        "keywords": "Keywords",
+        "prefer": "Preferred endpoints",
+        "deprecated": "Deprecation",
+    }
+    forms: ClassVar[dict[str, type[TextForm]]] = {
+        "description": TextForm,
+        "prefer": PreferForm,
+        "deprecated": DeprecationForm,
+    }
 
     def form(self, request: HttpRequest, edit: Edit, body: Document) -> Any:
-        return (TextForm if edit.part == "description" else LinesForm).posted(request.POST)
+        return self.forms.get(edit.part, LinesForm).posted(request.POST)
+
+    def mark(self, body: Document, part: str, key: str = "") -> str:
+        return capabilities.mark(body, part)
 
     def value(self, edit: Edit) -> Any:
+        if edit.part == "deprecated":
+            return [edit.form.value, edit.form.instead]
         return edit.form.value if edit.part == "description" else edit.form.lines()
 
     def held(self, body: Document, edit: Edit) -> Any:
+        if edit.part == "deprecated":
+            return capabilities.deprecation(body)
         return body.get(edit.part) or ("" if edit.part == "description" else [])
+
+    def changes(self, body: Document, edit: Edit) -> Document:
+        if edit.part == "deprecated":
+            return {"deprecated": bool(edit.form.value) or None, "replaced_by": edit.form.instead or None}
+        return super().changes(body, edit)
 
     def page(self, request: HttpRequest, body: Document, edit: Edit, conflict: Any) -> Document:
         row = capabilities.find(request.workspace, body["name"])  # type: ignore[attr-defined]
         return capabilities.told(row, **{f"{edit.part}_form": edit.form, "conflicts": {edit.part: conflict}})
 
-    def posted(self, before: Any) -> list[tuple[str, str]]:
-        return [("value", before if isinstance(before, str) else "\n".join(before))]
+    def fragment(self, request: HttpRequest, body: Document, edit: Edit) -> Document:
+        return capabilities.choices(request.workspace, body["name"])  # type: ignore[attr-defined]
+
+    def _undo(self, edit: Edit, before: Any) -> Document:
+        if edit.part == "prefer":
+            fields = [("value", name) for name in before]
+        elif edit.part == "deprecated":
+            fields = list(zip(("value", "instead"), before, strict=True))
+        else:
+            fields = [("value", before if isinstance(before, str) else "\n".join(before))]
+        return {"read": edit.form.read, "key": "", "fields": fields}
+
+    def _answer(
+        self, request: Any, body: Document, edit: Edit, *, status: int = 200, undo: Any = None, conflict: Any = None
+    ) -> HttpResponse:
+        if conflict and edit.part == "deprecated":
+            conflict |= {side: _deprecation_words(conflict[side]) for side in ("theirs", "mine")}
+        return super()._answer(request, body, edit, status=status, undo=undo, conflict=conflict)
+
+
+def _deprecation_words(value: Any) -> str:
+    deprecated, instead = value
+    return (f"Deprecated, replaced by {instead}" if instead else "Deprecated") if deprecated else "Not deprecated"
 
 
 EDITOR = CapabilityEditor()

@@ -228,7 +228,7 @@ def test_as_many_queries_for_many_words_as_for_few(admin, workspace, django_asse
     admin.get("/w/acme/capabilities")
 
     for page in ("capabilities", "coverage", "capabilities/word-01"):
-        with django_assert_max_num_queries(11):
+        with django_assert_max_num_queries(12):
             assert admin.get(f"/w/acme/{page}").status_code == 200
 
 
@@ -286,3 +286,44 @@ def test_a_capability_that_nothing_uses_goes_after_a_question(editor, workspace,
 
 def delete(client, name):
     return client.post(f"/w/acme/capabilities/{name}/delete")
+
+
+def prefer(client, *names, do="", headers=HTMX, **fields):
+    return save(client, "prefer", headers, value=list(names), do=do, read=read_mark(client, "prefer"), **fields)
+
+
+def test_endpoints_to_prefer_are_added_moved_and_removed(editor, words):
+    prefer(editor, "hitspec", do="add", add="notes")
+    assert words().details["prefer"] == ["hitspec", "notes"]
+    prefer(editor, "hitspec", "notes", do="up:1")
+    assert words().details["prefer"] == ["notes", "hitspec"]
+    prefer(editor, "notes", "hitspec", do="down:0", headers={})
+    assert words().details["prefer"] == ["hitspec", "notes"]
+    prefer(editor, "hitspec", "notes", do="remove:0")
+    assert words().details["prefer"] == ["notes"]
+
+
+def test_an_endpoint_that_is_not_there_is_refused_and_stays_in_its_field(editor, words):
+    text = prefer(editor, "hitspec", do="add", add="nowhere").content.decode()
+    assert 'id="e-prefer"' in text and 'name="add" value="nowhere"' in text
+    assert words().details["prefer"] == ["hitspec"]
+
+
+def test_a_capability_is_deprecated_and_used_again(editor, workspace, words):
+    entries.add(workspace, "capabilities", {"name": "page-print"}, by=EDITOR)
+    mark = read_mark(editor, "deprecated")
+    save(editor, "deprecated", {}, value="yes", instead="page-print", read=mark)
+    text = editor.get("/w/acme/capabilities/web-fetch").content.decode()
+    assert words().deprecated and words().details["replaced_by"] == "page-print"
+    assert "Deprecation of web-fetch saved to the draft" in text and "Use it again" in text
+
+    save(editor, "deprecated", {}, value="", instead="page-print", read=read_mark(editor, "deprecated"))
+    assert not words().deprecated and "replaced_by" not in words().details
+
+
+def test_a_replacement_that_is_not_there_is_refused_beside_its_field(editor, words):
+    answer = save(editor, "deprecated", {}, value="yes", instead="nowhere", read=read_mark(editor, "deprecated"))
+    assert answer.status_code == 422 and 'id="e-instead"' in answer.content.decode()
+    stale = save(editor, "deprecated", {}, value="yes", instead="old-fetch", read="nobody read this")
+    assert stale.status_code == 409 and "Deprecated, replaced by old-fetch" in stale.content.decode()
+    assert not words().deprecated

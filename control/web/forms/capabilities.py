@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from control.web.forms.endpoints import TextForm, sentence
 
@@ -18,6 +19,52 @@ class LinesForm(TextForm):
     def lines(self) -> list[str]:
         """Each once, in order, without the empty ones and with single spaces."""
         return lines_of(self.value)
+
+
+@dataclass(slots=True, kw_only=True)
+class PreferForm(LinesForm):
+    """Names of endpoints in an order; `do` adds what is in `add`, removes one, or moves it: `up:2`."""
+
+    values: list[str]
+    add: str = ""
+
+    @classmethod
+    def posted(cls, query: QueryDict) -> PreferForm:
+        read = (query.get("keep") or query.get("read", ""))[:64]
+        form = cls(value="", values=list(dict.fromkeys(query.getlist("value"))), read=read)
+        verb, _, place = query.get("do", "").partition(":")
+        form.add = query.get("add", "")[:200].strip() if verb == "add" else ""
+        if form.add and form.add not in form.values:
+            form.values.append(form.add)
+        if place.isdecimal() and int(place) < len(form.values):
+            form._move(verb, int(place))
+        return form
+
+    def _move(self, verb: str, place: int) -> None:
+        name = self.values.pop(place)
+        if verb != "remove":
+            self.values.insert(max(place + {"up": -1, "down": 1}.get(verb, 0), 0), name)
+
+    def lines(self) -> list[str]:
+        return self.values
+
+    def refuse(self, details: Sequence[Mapping[str, Any]]) -> None:
+        """What was to be added goes back to its field."""
+        TextForm.refuse(self, details)
+        self.values = [name for name in self.values if name != self.add]
+
+
+@dataclass(slots=True, kw_only=True)
+class DeprecationForm(TextForm):
+    """Whether a capability is deprecated (`value`: "yes" or nothing), and what is to be used instead."""
+
+    instead: str = ""
+
+    @classmethod
+    def posted(cls, query: QueryDict) -> DeprecationForm:
+        form = cls(value=query.get("value", ""), read=(query.get("keep") or query.get("read", ""))[:64])
+        form.instead = query.get("instead", "")[:200].strip() if form.value else ""
+        return form
 
 
 def lines_of(text: str) -> list[str]:
