@@ -154,3 +154,45 @@ def _question(workspace: Workspace, name: str) -> Confirmation:
         keep="Keep it",
         away=reverse("capability", args=[workspace.name, name]),
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@may("capability.edit")
+def merge(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
+    """Choose the other one (`into`), see what changes, and confirm."""
+    EDITOR.find(workspace, name)
+    given = request.POST if request.method == "POST" else request.GET
+    into = given.get("into", "")
+    others = capabilities.choices(workspace, name)["other_names"]
+    if into not in others:
+        context = {"name": name, "others": others, "into": into}
+        return render(request, "capabilities/merge.html", context, status=422 if request.method == "POST" else 200)
+    if request.method != "POST":
+        return ask(request, _merging(workspace, name, into))
+    try:
+        vocabulary.merge(workspace, name, into, by=request.actor)  # type: ignore[attr-defined]
+    except NotFound:
+        raise Http404 from None
+    except InvalidRegistry as error:
+        messages.error(request, str(error))
+        return redirect("capability", workspace.name, name)
+    messages.success(request, f"Capability {name} is merged into {into} in the draft")
+    return redirect("capability", workspace.name, into)
+
+
+def _merging(workspace: Workspace, name: str, into: str) -> Confirmation:
+    using = vocabulary.users(working.copy_of(workspace).document, name)
+    return Confirmation(
+        title=f"Merge capability {name} into {into}?",
+        stops=[
+            f"{into} takes over the synonyms, keywords and preferred endpoints of {name}.",
+            f"These name {into} instead: {named(using)}." if using else f"Nothing else names {name}.",
+            f"{name} is gone from the draft.",
+        ],
+        back="What is live stays as it is until the draft is published. Discard the draft or restore a revision to get it back.",
+        action=reverse("capability-merge", args=[workspace.name, name]),
+        deed="Merge in the draft",
+        keep="Keep both",
+        away=reverse("capability", args=[workspace.name, name]),
+        fields={"into": into},
+    )

@@ -58,6 +58,7 @@ rooms = [
     path("capabilities/<str:name>", capabilities.page, name="capability"),
     path("capabilities/<str:name>/edit/<str:part>", capability_edits.edit, name="capability-edit"),
     path("capabilities/<str:name>/delete", capability_edits.delete, name="capability-delete"),
+    path("capabilities/<str:name>/merge", capability_edits.merge, name="capability-merge"),
     path("new/capability", capability_edits.create, name="capability-new"),
     path("coverage", capabilities.coverage, name="coverage"),
     path("scopes", scopes.listing, name="scopes"),

@@ -1,4 +1,4 @@
-"""The draft's vocabulary: what uses a word, and the end of one that nothing uses."""
+"""The draft's vocabulary: what uses a word, the end of one that nothing uses, and two made one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from django.db import transaction
 
 from routing import working
-from routing.errors import InvalidRegistry
+from routing.errors import InvalidRegistry, NotFound
+from routing.formats.rewriting import rename_entries
 from routing.models import Actor, Workspace
 from routing.services import entries, registry
 
@@ -39,3 +40,57 @@ def remove(workspace: Workspace, name: str, *, by: Actor) -> None:
         problem = {"path": "name", "message": "is still in use", "value": name, "allowed": using}
         raise InvalidRegistry("Something still uses this capability; nothing was removed.", [problem])
     entries.remove(workspace, "capabilities", [name], by=by)
+
+
+@transaction.atomic
+def merge(workspace: Workspace, name: str, into: str, *, by: Actor) -> None:
+    """Let one capability be another, in one step: whatever names it names the other, which takes over its words.
+
+    Raises NotFound, and InvalidRegistry when both are the same.
+    """
+    registry.lock(workspace)
+    document = working.copy_of(workspace).document
+    if not {name, into} <= {one["name"] for one in document.get("capabilities", ())}:
+        raise NotFound("There is no such capability in this workspace.")
+    if name == into:
+        raise InvalidRegistry("A capability is not merged into itself.", [{"path": "into", "message": "is the same"}])
+    said = f"{name} merged into {into}"
+    registry.replace_working_copy(
+        workspace, merged(document, name, into), by=by, action="capability.merged", message=said
+    )
+
+
+def merged(document: Mapping[str, Any], name: str, into: str) -> Document:
+    """The document after a merge."""
+    known = {one["name"]: one for one in document["capabilities"]}
+    joined = _joined(known[name], known[into])
+    rest = [joined if one["name"] == into else one for one in document["capabilities"] if one["name"] != name]
+    renamed = rename_entries({**document, "capabilities": rest}, {"capabilities": {name: into}})
+    renamed["endpoints"] = [_carrying_once(one, name, into) for one in renamed.get("endpoints", ())]
+    renamed["task_rules"] = [
+        {**one, "capability": into} if one.get("capability") == name else one for one in document.get("task_rules", ())
+    ]
+    return {key: value for key, value in renamed.items() if value}
+
+
+def _joined(gone: Mapping[str, Any], kept: Mapping[str, Any]) -> Document:
+    lists = {
+        key: list(dict.fromkeys((*kept.get(key, ()), *gone.get(key, ())))) for key in ("synonyms", "keywords", "prefer")
+    }
+    joined = {**kept, **{key: value for key, value in lists.items() if value}}
+    return {key: value for key, value in joined.items() if (key, value) != ("replaced_by", gone["name"])}
+
+
+def _carrying_once(endpoint: Mapping[str, Any], name: str, into: str) -> Document:
+    """Of two that became the same the higher level stays."""
+    best: dict[str, Any] = {}
+    for one in endpoint.get("capabilities", ()):
+        body = {"name": one} if isinstance(one, str) else one
+        held = best.get(body["name"])
+        if held is None or body.get("level", 1.0) > held.get("level", 1.0):
+            best[body["name"]] = body
+    adapters = [
+        {**one, "capability": into} if one["capability"] == name else one for one in endpoint.get("adapters", ())
+    ]
+    lists = {"capabilities": list(best.values()), "adapters": adapters}
+    return {**endpoint, **{key: value for key, value in lists.items() if key in endpoint}}

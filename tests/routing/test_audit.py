@@ -134,6 +134,10 @@ WRITES = {
         lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
         lambda w, _: entries.remove(w, "capabilities", ["paper"], by=EDITOR),
     ),
+    "routing.services.vocabulary.merge": (
+        lambda w: [entries.add(w, "capabilities", {"name": one}, by=EDITOR) for one in ("paper", "sheet")],
+        lambda w, _: vocabulary.merge(w, "paper", "sheet", by=EDITOR),
+    ),
     "routing.services.vocabulary.remove": (
         lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
         lambda w, _: vocabulary.remove(w, "paper", by=EDITOR),

@@ -327,3 +327,23 @@ def test_a_replacement_that_is_not_there_is_refused_beside_its_field(editor, wor
     stale = save(editor, "deprecated", {}, value="yes", instead="old-fetch", read="nobody read this")
     assert stale.status_code == 409 and "Deprecated, replaced by old-fetch" in stale.content.decode()
     assert not words().deprecated
+
+
+def test_two_capabilities_become_one_in_one_step(editor, workspace, words):
+    entries.add(workspace, "capabilities", {"name": "page-get", "synonyms": ["get it"]}, by=EDITOR)
+    asked = editor.get("/w/acme/capabilities/web-fetch/merge?into=page-get").content.decode()
+    assert "These name page-get instead: endpoint hitspec and capability old-fetch." in asked
+
+    answer = editor.post("/w/acme/capabilities/web-fetch/merge", {"into": "page-get"})
+    document = registry.working_document(workspace)
+    assert answer["Location"] == "/w/acme/capabilities/page-get"
+    old, kept = document["capabilities"]
+    assert (old["name"], old["replaced_by"]) == ("old-fetch", "page-get")
+    assert kept["synonyms"] == ["get it", "download a page", "ophalen"] and kept["prefer"] == ["hitspec"]
+    assert document["endpoints"][0]["capabilities"][0]["name"] == "page-get"
+
+
+def test_a_merge_into_nothing_or_itself_changes_nothing(editor, words):
+    for into in ("", "nothing", "web-fetch"):
+        assert editor.post("/w/acme/capabilities/web-fetch/merge", {"into": into}).status_code == 422
+    assert words().name == "web-fetch"

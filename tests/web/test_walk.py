@@ -75,6 +75,7 @@ DOORS = {
     "capability": Door(get="registry.view", names=("notes",), unseen=("nothing",)),
     "capability-edit": Door(post="capability.edit", names=("notes", "synonyms"), unseen=("nothing", "synonyms")),
     "capability-delete": Door(get="capability.edit", post="capability.edit", names=("notes",), unseen=("nothing",)),
+    "capability-merge": Door(get="capability.edit", post="capability.edit", names=("notes",), unseen=("nothing",)),
     "capability-new": Door(get="capability.edit", post="capability.edit"),
     "coverage": Door(get="registry.view"),
     "scopes": Door(get="registry.view"),
