@@ -7,7 +7,7 @@ The labels of an assembled activity, function words and small talk weigh nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -54,13 +54,25 @@ _KINDS = {"url": 0.4, "email": 0.3, "path": 0.4, "file": 0.4, "code": 0.2, "sele
 _EXTENSION_WEIGHT = 0.3
 
 _QUOTED = re.compile(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|(?<!\w)'[^'\n]{1,200}'(?!\w)|«[^»\n]{1,200}»")
+_HINT_OF_QUOTE = re.compile("[\"'“«]")
 _BREAK = re.compile(r"[.,;:!?()\n—]|\s-\s")
 _SENTENCE_END = re.compile(r"[.!?\n;]")
 _DETERMINERS = frozenset(
     "the a an this that these those my our your his her its their some any el la los las un una".split()
 )
 
-_NEGATORS = frozenset(phrase[0] for phrase in (*say.PROHIBITIONS, *say.FAULTS, *say.AFFIRMED))
+Phrases = tuple[tuple[str, ...], ...]
+
+
+def _by_opener(phrases: Phrases) -> dict[str, Phrases]:
+    found: dict[str, Phrases] = {}
+    for phrase in phrases:
+        found[phrase[0]] = (*found.get(phrase[0], ()), phrase)
+    return found
+
+
+_PROHIBITIONS, _FAULTS, _AFFIRMED = map(_by_opener, (say.PROHIBITIONS, say.FAULTS, say.AFFIRMED))
+_NEGATORS = frozenset((*_PROHIBITIONS, *_FAULTS, *_AFFIRMED))
 _TALK = say.SMALL_TALK | say.GO_AHEAD | say.PRAISE
 _APPROVAL = say.PRAISE | say.GO_AHEAD
 _PLEASANTRIES = say.SMALL_TALK - say.PRAISE
@@ -69,6 +81,7 @@ _PLEASANTRIES = say.SMALL_TALK - say.PRAISE
 _IDENTIFIER = re.compile(
     r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]{2,}[a-z0-9]*(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}"
 )
+_HINT_OF_IDENTIFIER = re.compile(r"_|[a-z0-9][A-Z]")  # without one of these a text holds no such name
 
 HEAD = 1.25
 MENTIONED = 0.3  # "the function create_branch is slow": a name that is talked about
@@ -118,18 +131,20 @@ class Request:
         return frozenset(term.term for term in self.terms if term.kind == "negated")
 
 
-@dataclass(slots=True)
 class _Spoken:
     """A word with what its surroundings say about it, while a text is being read."""
 
-    word: Word
+    # Of most words nothing but the word is known, so the rest stands here until something sets it.
     factor: float = 1.0
     kind: str = "word"
     head: bool = False
     proper: bool = False
-    opens: bool = False  # first of a sentence
     breaks: bool = False  # something separates it from the word before
     follows: str = ""
+
+    def __init__(self, word: Word, *, opens: bool) -> None:
+        self.word = word
+        self.opens = opens  # first of a sentence
 
 
 def read_request(query: str) -> Request:
@@ -192,7 +207,8 @@ def _spoken(text: str) -> list[_Spoken]:
     labelled = LABEL.finditer(text) if ":" in text else ()
     labels = [(match.start(1), match.end(1), match.group(1).lower()) for match in labelled]
     # A quotation inside a request is a value; one that is nearly all of it is the request.
-    quotes = [match.span() for match in _QUOTED.finditer(text) if len(match.group()) < len(text.strip()) / 2]
+    quoted = _QUOTED.finditer(text) if _HINT_OF_QUOTE.search(text) else ()
+    quotes = [match.span() for match in quoted if len(match.group()) < len(text.strip()) / 2]
     strongest = max((LABELS[label] for *_, label in labels), default=1.0)
     found: list[_Spoken] = []
     end = 0
@@ -208,8 +224,10 @@ def _spoken(text: str) -> list[_Spoken]:
             one.opens = one.opens or bool(found) and found[-1].kind == "label"
         if quotes and any(start < word.start < stop for start, stop in quotes):
             one.factor *= QUOTED
-        one.proper = not one.opens and text[word.start].isupper()
-        one.follows = found[-1].word.text if found and not one.breaks else ""
+        if text[word.start].isupper() and not one.opens:
+            one.proper = True
+        if found and not one.breaks:
+            one.follows = found[-1].word.text
         found.append(one)
         end = word.end
     if found and sum(one.proper for one in found) > len(found) / 2:  # A Text In Title Case Names Nothing
@@ -240,17 +258,21 @@ def _mark_negation(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
     while place < len(spoken):
         if texts[place] not in _NEGATORS:
             place += 1
-            continue
-        if any(_stands(texts, place, phrase) for phrase in say.AFFIRMED):
+        elif _standing(texts, place, _AFFIRMED):
             place += 2
-            continue
-        prohibition = next((phrase for phrase in say.PROHIBITIONS if _stands(texts, place, phrase)), None)
-        fault = None if prohibition else next((phrase for phrase in say.FAULTS if _stands(texts, place, phrase)), None)
-        if prohibition:
-            _negate(spoken, place + len(prohibition), stops)
-        elif fault:
-            _weaken(spoken, place + len(fault), stops)
-        place += len(prohibition or fault or (0,))
+        elif prohibition := _standing(texts, place, _PROHIBITIONS):
+            place += len(prohibition)
+            _negate(spoken, place, stops)
+        elif fault := _standing(texts, place, _FAULTS):
+            place += len(fault)
+            _weaken(spoken, place, stops)
+        else:
+            place += 1
+
+
+def _standing(texts: Sequence[str], place: int, phrases: Mapping[str, Phrases]) -> tuple[str, ...] | None:
+    """The phrase that begins at this word."""
+    return next((phrase for phrase in phrases.get(texts[place], ()) if _stands(texts, place, phrase)), None)
 
 
 def _stands(texts: Sequence[str], place: int, phrase: tuple[str, ...]) -> bool:
@@ -297,7 +319,7 @@ def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
 
 def _mark_mentioned(spoken: Sequence[_Spoken], text: str) -> None:
     """Identifiers inside a sentence name what it is about; one that opens it or comes after "call" is asked for."""
-    for name in _IDENTIFIER.finditer(text):
+    for name in _IDENTIFIER.finditer(text) if _HINT_OF_IDENTIFIER.search(text) else ():
         inside = [place for place, one in enumerate(spoken) if name.start() <= one.word.start < name.end()]
         if not inside or spoken[inside[0]].opens or len(inside) == len(spoken):
             continue
@@ -336,15 +358,20 @@ def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[Query
     factor *= one.factor
     follows = one.follows
     head = one.head
-    for part in _meaningful(text, one.word.parts):
-        weight = 0.0 if one.kind == "negated" else factor * _weight(part)
+    for term, part, usual in _weighed(text, one.word.parts):
+        weight = 0.0 if one.kind == "negated" else factor * usual
         if one.head:
             weight *= HEAD
-        yield QueryTerm(stem(part), part, one.kind, weight, min(factor, 1.0), head, one.proper, follows)
+        yield QueryTerm(term, part, one.kind, weight, min(factor, 1.0), head, one.proper, follows)
         head, follows = False, ""  # they are the first part's
 
 
 @lru_cache(maxsize=1 << 14)
+def _weighed(text: str, parts: tuple[str, ...]) -> tuple[tuple[str, str, float], ...]:
+    """(stem, part, usual weight) of what a word names: a remembered pure function, since people repeat their words."""
+    return tuple((stem(part), part, _weight(part)) for part in _meaningful(text, parts))
+
+
 def _meaningful(text: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     """The parts of a word that can name something. Letters with digits stay one ("base64", "mp3")."""
     if len(parts) > 1 and any(part.isdecimal() for part in parts):
