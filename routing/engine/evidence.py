@@ -1,9 +1,8 @@
-"""Which tools a request meets, in two passes: all that it touches, roughly; then the best of them, exactly.
+"""Which tools a request meets, and by which of its words.
 
-The first pass adds up what every posting of every word brings, over the whole index at once. It never gives a tool too
-little, since a word counts at most once in the end. The second looks only at the tools that can come out ahead: there,
-each word of the request is held against each tool, and the posting that wins most is kept, so that a score can be taken
-apart again to the last digit.
+What a word meets does not depend on the request: each tool that holds it, or something that it may stand for, once, by the
+posting that says it most nearly. A view remembers that of each word. A request adds up what its words meet, over the whole
+index at once, and a score can be taken apart again to the last digit.
 """
 
 from __future__ import annotations
@@ -17,99 +16,151 @@ import numpy.typing as npt
 
 from routing.engine.index import Index
 from routing.engine.matching import Variant
-from routing.engine.parts import SHARED, SHARED_ACTION, Ints
+from routing.engine.parts import SHARED, SHARED_ACTION, Floats, Ints
 from routing.engine.query import QueryTerm
-from routing.engine.ranges import Places, spread
+from routing.engine.ranges import Places, laid_out
+from routing.engine.scope import View
 
 Array = npt.NDArray[np.float64]
 
 
-class Asked(NamedTuple):
-    """A term of a request that some tool in sight knows: what it is worth, and what it may stand for."""
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """What one word meets: an entry for each tool, in their order."""
 
-    term: QueryTerm
-    worth: float
     variants: Sequence[Variant]
+    rarity: float  # its own, else that of the best stand-in
+    tools: Ints
+    rows: Ints  # the posting that says it most nearly
+    support: Floats  # of that posting
+    rough: Floats  # nearness times support of all its postings together
+    kinds: npt.NDArray[np.uint16]  # where in the two tables the posting's nearness stands
+    quality: Array  # how nearly each variant is the word, twice
+    met: Array  # the same, but the second time for an endpoint's word for what to do, which counts by half
+
+    def __len__(self) -> int:
+        return len(self.tools)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
-    """Every posting that the request meets, one entry each."""
-
-    terms: Places  # of each variant, counted through: which of the asked terms it belongs to
-    variant: Places
-    row: Places  # the posting
-    tool: Ints
-    won: Array
+def meet(view: View, variants: tuple[Variant, ...], *, acts: bool) -> Meeting:
+    """What a word meets that may stand for these, nearest first; `acts`: it says what to do, which an endpoint's word
+    says for its tools by half."""
+    return view.meeting((acts, variants), lambda: _meet(view, variants, acts))
 
 
-def touch(index: Index, asked: Sequence[Asked]) -> Touched:
-    """All postings of all variants; what to do is said by a tool, its endpoint's word counts by half."""
-    numbers = np.array([one.term for entry in asked for one in entry.variants], np.intp)
-    starts = index.starts[numbers]
-    lengths = index.starts[numbers + 1] - starts
-    row, variant = spread(starts, lengths)
-    support = index.support[row]
-    ends = np.cumsum([0, *(len(entry.variants) for entry in asked)])
-    for place, entry in enumerate(asked):
-        if entry.term.head:
-            acts = slice(*np.searchsorted(variant, ends[place : place + 2]))
-            support[acts] = index.action_support[row[acts]]
-    worth = np.array([one.quality * entry.worth for entry in asked for one in entry.variants])
-    return Touched(
-        terms=np.repeat(np.arange(len(asked)), np.diff(ends)),
-        variant=variant,
-        row=row,
-        tool=index.tools[row],
-        won=worth[variant] * support,
+def _meet(view: View, variants: tuple[Variant, ...], acts: bool) -> Meeting:
+    index = view.index
+    numbers = np.array([one.term for one in variants], np.intp)
+    starts, ends = index.starts.take(numbers), index.starts.take(numbers + 1)
+    rows = np.concatenate([np.arange(*one, dtype=np.int32) for one in zip(starts, ends, strict=True)])
+    tools = laid_out(index.tools, starts.tolist(), ends.tolist())
+    support = (index.action_support if acts else index.support).take(rows)
+    kinds = np.arange(len(variants), dtype=np.uint16).repeat(ends - starts)
+    quality = np.array([one.quality for one in variants])
+    won = quality.take(kinds) * support
+    rough = won
+    if len(variants) > 1:
+        rough = np.bincount(tools, weights=won)
+        chosen = _best(tools, won)
+        tools, rows, support, kinds = (one.take(chosen) for one in (tools, rows, support, kinds))
+        rough = rough.take(tools)
+    if acts:
+        kinds += (~index.own.take(rows)) * np.uint16(len(variants))
+    return Meeting(
+        variants=variants,
+        rarity=float(view.idf[numbers[0]] if variants[0].quality == 1.0 else view.idf.take(numbers).max()),
+        tools=tools,
+        rows=rows,
+        support=support,
+        rough=rough.astype(np.float32),
+        kinds=kinds,
+        quality=np.concatenate([quality, quality]),
+        met=np.concatenate([quality, quality * SHARED_ACTION]),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _best(tools: Ints, won: Array) -> Places:
+    """Of each tool the entry that wins most; of equals the first, which is the nearest."""
+    most = np.zeros(int(tools.max()) + 1)
+    np.maximum.at(most, tools, won)
+    best = (won == most.take(tools)).nonzero()[0][::-1]
+    places = np.full(len(most), -1, np.intp)
+    places[tools.take(best)] = best  # what is written last stays
+    return places[places >= 0]
+
+
+class Asked(NamedTuple):
+    """A term of a request that some tool in sight knows, what it is worth, and what it meets."""
+
+    term: QueryTerm
+    worth: float
+    meeting: Meeting
+
+
 class Evidence:
-    """Terms down, tools across: what each won, how nearly it is the word itself, and by which posting (-1: by none)."""
+    """All that the words of a request meet, laid end to end, word by word."""
 
-    won: Array
-    met: Array
-    spots: Places
-    variant: Places
+    __slots__ = ("_asked", "_ends", "_index", "_kinds", "covers", "tools", "won")
+
+    def __init__(self, index: Index, asked: Sequence[Asked]) -> None:
+        self._index, self._asked = index, asked
+        met = [entry.meeting for entry in asked]
+        lengths = np.array([len(one) for one in met], np.intp)
+        worth = np.array([entry.worth for entry in asked])
+        tables = np.array([len(one.met) for one in met], np.intp)
+        worths = worth.repeat(tables)
+        self._ends = lengths.cumsum()
+        self.tools: Ints = _end_to_end([one.tools for one in met], np.int32)
+        kinds = _end_to_end([one.kinds for one in met], np.uint16) + (tables.cumsum() - tables).repeat(lengths)
+        won = _end_to_end([one.quality for one in met], np.float64) * worths
+        covers = _end_to_end([one.met for one in met], np.float64) * worths
+        self.won: Array = won.take(kinds) * _end_to_end([one.support for one in met], np.float32)
+        self.covers: Array = covers.take(kinds)  # of the request's worth
+
+    def total(self, shares: Array) -> Array:
+        """What the entries bring each tool of the index."""
+        return np.bincount(self.tools, weights=shares, minlength=len(self._index.docs))
+
+    def rough(self) -> Array:
+        """What each tool of the index would win if every posting counted: never too little."""
+        met = [entry.meeting for entry in self._asked]
+        worth = np.array([entry.worth for entry in self._asked]).repeat(np.array([len(one) for one in met], np.intp))
+        return self.total(_end_to_end([one.rough for one in met], np.float32) * worth)
+
+    def entries(self, places: Places) -> Places:
+        """Terms down, these tools across: the entry of each, -1 where there is none."""
+        columns = np.zeros(len(self._index.docs), np.int32)  # counted from one
+        columns[places] = np.arange(1, len(places) + 1)
+        column = columns.take(self.tools)
+        kept = column.nonzero()[0]
+        found = np.full((len(self._asked), len(places)), -1, np.intp)
+        found[self._ends.searchsorted(kept, "right"), column.take(kept) - 1] = kept
+        return found
+
+    def variants(self, place: int) -> list[Variant | None]:
+        """By what each term meets this tool; None where it does not."""
+        found = self.entries(np.array([place]))[:, 0].tolist()
+        begins = [0, *self._ends.tolist()]
+        return [
+            None if entry < 0 else known.variants[int(known.kinds[entry - begin]) % len(known.variants)]
+            for entry, begin, known in zip(found, begins, (one.meeting for one in self._asked), strict=False)
+        ]
+
+    def by_field(self, places: Places) -> Array:
+        """What each term won of each of these tools, shared out over the fields by their weight: terms, tools, fields."""
+        entries = self.entries(places)
+        if not entries.size or not len(self.tools):
+            return np.zeros((*entries.shape, self._index.weights.shape[1]))
+        rows = _end_to_end([entry.meeting.rows for entry in self._asked], np.int32)
+        weights = self._index.weights[rows.take(entries)].astype(np.float64)
+        heads = [place for place, entry in enumerate(self._asked) if entry.term.head]
+        if heads:
+            weights[heads, :, SHARED] *= SHARED_ACTION
+        total = np.maximum(weights.sum(axis=2, keepdims=True), 1e-12)
+        shares: Array = self.won.take(entries)[:, :, None] * weights / total
+        shares[entries < 0] = 0.0
+        return shares
 
 
-def weigh(index: Index, asked: Sequence[Asked], touched: Touched, places: Places) -> Evidence:
-    """The touched postings of these tools, each term at its best."""
-    columns = np.full(len(index.docs), -1, np.intp)
-    columns[places] = np.arange(len(places))
-    column = columns[touched.tool]
-    kept = np.flatnonzero(column >= 0)
-    cells = touched.terms[touched.variant[kept]] * len(places) + column[kept]
-    size = len(asked) * len(places)
-    won, spots, variant = np.zeros(size), np.full(size, -1, np.intp), np.zeros(size, np.intp)
-    np.maximum.at(won, cells, touched.won[kept])
-    # Of equals the nearest variant: it comes first, and what is written last stays.
-    best = np.flatnonzero(touched.won[kept] == won[cells])[::-1]
-    spots[cells[best]], variant[cells[best]] = touched.row[kept[best]], touched.variant[kept[best]]
-    shape = (len(asked), len(places))
-    spots, variant = spots.reshape(shape), variant.reshape(shape)
-    return Evidence(won=won.reshape(shape), met=_met(index, asked, spots, variant), spots=spots, variant=variant)
-
-
-def _met(index: Index, asked: Sequence[Asked], spots: Places, variant: Places) -> Array:
-    quality = np.array([one.quality for entry in asked for one in entry.variants] or [0.0])
-    met: Array = np.where(spots >= 0, quality[variant], 0.0)
-    heads = [place for place, entry in enumerate(asked) if entry.term.head]
-    if heads:
-        met[heads] *= np.where(index.own[spots[heads]], 1.0, SHARED_ACTION)
-    return met
-
-
-def by_field(index: Index, asked: Sequence[Asked], evidence: Evidence, columns: Sequence[int]) -> Array:
-    """What each term won of each of these tools, shared out over the fields by their weight: terms, tools, fields."""
-    spots = evidence.spots[:, columns]
-    weights = index.weights[spots].astype(np.float64)
-    heads = [place for place, entry in enumerate(asked) if entry.term.head]
-    if heads:
-        weights[heads, :, SHARED] *= SHARED_ACTION
-    total = np.maximum(weights.sum(axis=2, keepdims=True), 1e-12)
-    shares: Array = evidence.won[:, columns][:, :, None] * weights / total
-    shares[spots < 0] = 0.0
-    return shares
+def _end_to_end(arrays: list[npt.NDArray[np.generic]], kind: type) -> npt.NDArray[np.generic]:
+    return np.concatenate(arrays) if arrays else np.zeros(0, kind)

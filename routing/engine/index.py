@@ -45,7 +45,7 @@ class Owners:
 
     def sums(self, worth: Doubles, owners: Ints) -> Doubles:
         """What each name or hint gets of these shares. Terms come in the order of their letters, so sums are always alike."""
-        return np.bincount(owners, weights=worth, minlength=self.size).astype(np.float64)
+        return np.bincount(owners, weights=worth, minlength=self.size)
 
 
 class Index:
@@ -187,10 +187,11 @@ def nth_largest(values: npt.NDArray[np.floating], nth: int) -> Any:
     """The nth largest of these numbers, none of them below zero but for such as nobody wants; zero when there are fewer."""
     if len(values) < nth:
         return values.dtype.type(0)
-    high = values[values > values.max() / 2]  # mostly enough, and much shorter
-    if len(high) < nth:
-        high = values
-    return np.partition(high, -nth)[-nth]
+    for part in (0.5, 0.25):  # mostly enough, and much shorter
+        high = np.flatnonzero(values > values.max() * part)
+        if len(high) >= nth:
+            return np.partition(values.take(high), -nth)[-nth]
+    return np.partition(values, -nth)[-nth]
 
 
 def _offsets(parts: Sequence[Part]) -> list[int]:

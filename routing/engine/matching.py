@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from routing.engine.concepts import classes, spoken_words
 from routing.engine.kindred import kindred
@@ -33,19 +33,21 @@ MOST_SYNONYMS = 16
 MOST_GUESSES = 24  # unknown words of one request that are guessed at
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     term: int
     quality: float
     match: str  # stem | split | synonym | prefix | typo
 
 
-def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[Sequence[Variant]]:
+Variants = tuple[Variant, ...]
+
+
+def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[Variants]:
     """For each term of a request, each catalog term it may stand for, once and at its best."""
     guesses = MOST_GUESSES
     together = _written_together(view, terms)
     fixed = _fixed_pairs(view, terms)
-    found: list[Sequence[Variant]] = []
+    found: list[Variants] = []
     for term in terms:
         if term.term in fixed or term.term in together:
             options = _beside_others(view, term, language, together.get(term.term, ()), term.term in fixed)
@@ -58,7 +60,7 @@ def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[Sequ
     return found
 
 
-def _alone(view: View, term: QueryTerm, language: str) -> Sequence[Variant]:
+def _alone(view: View, term: QueryTerm, language: str) -> Variants:
     """What a term may stand for whatever stands beside it: found out once for each view."""
     return view.remember(
         (term.term, term.text, term.kind, language), lambda: _beside_others(view, term, language, (), False)
@@ -67,7 +69,7 @@ def _alone(view: View, term: QueryTerm, language: str) -> Sequence[Variant]:
 
 def _beside_others(
     view: View, term: QueryTerm, language: str, together: Sequence[Variant], fixed: bool
-) -> Sequence[Variant]:
+) -> Variants:
     options = [*_itself(view, term), *together]
     if not fixed:
         options.extend(_stand_ins(view, term, language, beside=bool(options)))
@@ -81,7 +83,7 @@ def _stand_ins(view: View, term: QueryTerm, language: str, *, beside: bool) -> I
         yield from _kin(view, term.term, KIN_BESIDE_EXACT if beside else KIN)
 
 
-def _guessed(view: View, word: str, language: str) -> Sequence[Variant]:
+def _guessed(view: View, word: str, language: str) -> Variants:
     return view.remember(("guessed", word, language), lambda: _best(list(_guesses(view, word, language))))
 
 
@@ -102,14 +104,14 @@ def _kin(view: View, term: str, quality: float) -> Iterator[Variant]:
             yield Variant(number, quality * near, "synonym")
 
 
-def _best(options: Sequence[Variant]) -> Sequence[Variant]:
+def _best(options: Sequence[Variant]) -> Variants:
     if len(options) < 2:
-        return options
+        return tuple(options)
     best: dict[int, Variant] = {}
     for one in options:
         if one.term not in best or one.quality > best[one.term].quality:
             best[one.term] = one
-    return sorted(best.values(), key=lambda one: -one.quality)
+    return tuple(sorted(best.values(), key=lambda one: -one.quality))
 
 
 def _itself(view: View, term: QueryTerm) -> Iterator[Variant]:

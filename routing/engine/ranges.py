@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 Places = npt.NDArray[np.intp]
 
 
-def spread(starts: npt.NDArray[np.integer], lengths: npt.NDArray[np.integer]) -> tuple[Places, Places]:
-    """The numbers of all these ranges in a row, and for each the range it is from."""
-    owner = np.repeat(np.arange(len(lengths)), lengths)
-    before = np.cumsum(lengths) - lengths
-    return np.arange(len(owner)) + (starts - before)[owner], owner
+def laid_out(values: npt.NDArray[Any], starts: Sequence[int], ends: Iterable[int]) -> npt.NDArray[Any]:
+    """The values of all these ranges in a row. Copying slices is quicker than gathering by number, few or many."""
+    if not starts:
+        return values[:0]
+    return np.concatenate([values[start:end] for start, end in zip(starts, ends, strict=True)])

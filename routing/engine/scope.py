@@ -6,7 +6,7 @@ the rarity of words among its own tools alone, so that nothing outside a scope c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -24,10 +24,12 @@ Pair = tuple[str, str]
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 T = TypeVar("T")
+S = TypeVar("S", bound=Sized)
 
 # Tools that are imagined beside those in sight: among three tools a word of one of them is no commonplace.
 IMAGINED = 30.0
 MOST_REMEMBERED = 1 << 14
+MOST_MET = 1 << 19  # entries of meetings that a view remembers, 18 bytes each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +93,16 @@ class View:
     A tool outside counts nowhere: not in an answer, not in the rarity of a word, not in the words that are known.
     """
 
-    __slots__ = ("_remembered", "_wording", "hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size")
+    __slots__ = ("_meetings", "_met", "_remembered", "_wording", "hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size", "unseen")
 
     def __init__(self, index: Index, sees: Mask) -> None:
         self.index = index
         self.sees = sees
-        self.size = int(sees.sum())
+        self.unseen = np.flatnonzero(~sees)
+        self.size = len(sees) - len(self.unseen)
         self._remembered: dict[Hashable, Any] = {}
+        self._meetings: dict[Hashable, Any] = {}
+        self._met = 0
         frequency = self._frequency()
         self.known = frequency > 0
         self.idf = self._rarity(frequency)
@@ -120,6 +125,17 @@ class View:
             if len(self._remembered) >= MOST_REMEMBERED:
                 self._remembered.clear()
             known = self._remembered[key] = find_out()
+        return known
+
+    def meeting(self, key: Hashable, find_out: Callable[[], S]) -> S:
+        """The same for what a word meets, which may be long: so many entries in all are kept."""
+        known: S | None = self._meetings.get(key)
+        if known is None:
+            known = find_out()
+            if self._met + len(known) > MOST_MET:
+                self._meetings, self._met = {}, 0
+            self._meetings[key] = known
+            self._met += len(known)
         return known
 
     def _mass(self, owners: Owners) -> Numbers:

@@ -17,13 +17,13 @@ import numpy as np
 
 from routing.engine.concepts import action_stems, classes
 from routing.engine.encoder import Encoder
-from routing.engine.evidence import Array, Asked, by_field, touch, weigh
+from routing.engine.evidence import Array, Asked, Evidence, meet
 from routing.engine.index import Owners, nth_largest
-from routing.engine.matching import Variant, variants
+from routing.engine.matching import variants
 from routing.engine.meaning import DEEP, LEXICAL, STATIC, Vectors, WordVectors
 from routing.engine.parts import FIELD_NAMES, GUARDED, ToolDoc
 from routing.engine.query import QueryTerm, Request
-from routing.engine.ranges import Places, spread
+from routing.engine.ranges import Places, laid_out
 from routing.engine.scope import View
 
 COVERAGE_SHARE = 0.65  # of a score hangs on how much of the request is covered
@@ -48,6 +48,7 @@ KINDRED = 32  # tools that may come in by meaning alone
 VECTOR = "vector"
 MEANING = "(meaning)"
 DIGITS = 4
+SMALLEST = 10.0**-DIGITS  # score that is told from none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,32 +183,28 @@ class Scorer:
     def _ask(self, terms: Sequence[QueryTerm]) -> list[Asked]:
         """The terms that some tool in sight knows; the others only ask for more than can be had."""
         asked: list[Asked] = []
-        for term, found in zip(terms, variants(self.view, terms, self.request.language), strict=True):
-            worth = self._worth(term, found)
-            if not found:
-                self.mass += worth * _unknown_worth(term) * (1.0 if self.english else FOREIGN_WORTH)
+        view, named = self.view, self.named
+        for term, found in zip(terms, variants(view, terms, self.request.language), strict=True):
+            if not found:  # as rare as a word seen once
+                self.mass += term.weight * view.rarest * _unknown_worth(term) * (1.0 if self.english else FOREIGN_WORTH)
                 self.total -= _is_value(term)
                 self.strange = self.strange or term.head and self.english
                 continue
+            meeting = meet(view, found, acts=term.head)
+            worth = term.weight * meeting.rarity
             self.mass += worth
-            for one in found:  # a word that is only half meant names a tool only by half
-                self.named[one.term] = max(self.named.get(one.term, 0.0), one.quality * term.meant)
-            asked.append(Asked(term=term, worth=worth, variants=found))
+            for number, quality, _ in found:  # a word that is only half meant names a tool only by half
+                if quality * term.meant > named.get(number, 0.0):
+                    named[number] = quality * term.meant
+            asked.append(Asked(term, worth, meeting))
         return asked
-
-    def _worth(self, term: QueryTerm, found: Sequence[Variant]) -> float:
-        """A term's rarity in the scope: its own, else that of the best stand-in, else that of a word seen once."""
-        if found and found[0].quality == 1.0:  # the nearest stands first
-            return term.weight * float(self.view.idf[found[0].term])
-        rarity = max((float(self.view.idf[one.term]) for one in found), default=self.view.rarest)
-        return term.weight * rarity
 
     def _line_up(self, vectors: WordVectors | None, encoder: Encoder | None, most: int) -> None:
         """Choose the tools that can come out ahead, and hold the request against each."""
         index, sees = self.view.index, self.view.sees
-        touched = touch(index, self.asked)
-        rough: Array = np.bincount(touched.tool, weights=touched.won, minlength=len(index.docs)).astype(np.float64)
-        rough[~sees] = 0.0
+        self.evidence = Evidence(index, self.asked)
+        rough = self.evidence.rough()
+        rough[self.view.unseen] = 0.0
         self.likeness: Array | None = None
         places = self._foremost(rough, most)
         spoken = _spoken(self.request) if vectors is not None else []
@@ -224,21 +221,16 @@ class Scorer:
             self.likeness = index.likeness(vectors, pointing, places)
         self.places = places
         self.columns: dict[int, int] = {}  # of the candidates: place -> column
-        self.evidence = weigh(index, self.asked, touched, places)
-        self.base: Array = self.evidence.won.sum(axis=0)
-        worth = np.array([entry.worth for entry in self.asked])
-        self.covered: Array = worth @ self.evidence.met if len(worth) else np.zeros(len(places))
-        self.matches = (self.evidence.spots >= 0).any(axis=0)
+        self.base: Array = self.evidence.total(self.evidence.won).take(places)
+        self.covered: Array = self.evidence.total(self.evidence.covers).take(places)
 
     def _foremost(self, rough: Array, most: int) -> Places:
         """The tools that win most in the rough; of equals, the first by name, so that nothing else decides."""
-        places = np.flatnonzero(rough)
-        self.count = len(places)
-        if len(places) <= most:
-            return places
-        won = rough[places]
-        bar = nth_largest(won, most)
-        ahead, level = places[won > bar], places[won == bar]
+        self.count = int(np.count_nonzero(rough))
+        if self.count <= most:
+            return np.flatnonzero(rough)
+        bar = nth_largest(rough, most)
+        ahead, level = np.flatnonzero(rough > bar), np.flatnonzero(rough == bar)
         level = level[np.argsort(self.view.index.by_name[level], kind="stable")]
         return np.concatenate([ahead, level[: most - len(ahead)]])
 
@@ -256,7 +248,7 @@ class Scorer:
         """What the terms won together becomes a score: coverage, names, hints, and what is forbidden or unasked."""
         index, places = self.view.index, self.places
         self.coverage = np.minimum(self.covered / self.mass, 1.0) if self.mass else np.zeros(len(places))
-        named = self._asked_of(index.names)[places] / self.view.name_mass[places]
+        named = self._asked_of(index.names).take(places) / self.view.name_mass.take(places)
         self.name_coverage = np.minimum(named, 1.0)
         self.adjustments: dict[str, Array] = {
             "coverage": self.base * COVERAGE_SHARE * (self.coverage - 1),
@@ -275,29 +267,37 @@ class Scorer:
         if self.request.phrase in index.by_phrase:
             same = np.isin(places, index.by_phrase[self.request.phrase])
             self.adjustments["exact_name"] = self.base * PHRASE_SHARE * same
-        gained = self._follow_wording()
+        changed: Array = sum(self.adjustments.values(), start=np.zeros(len(places)))
+        gained = self._follow_wording(self.base + self.meant + changed)
         if self.guard:
-            self._keep_tie(np.round(self.base + sum(self.adjustments.values()), DIGITS), gained)
+            self._keep_tie((self.base + changed).round(DIGITS), gained)
         self.adjustments["wording"] = gained
+        changed += gained
         own = self.base + self.meant + gained
+        for code, change in self._losses(own):
+            self.adjustments[code] = change
+            changed += change
+        self.score = ((self.base + changed).round(DIGITS) + self.meant).round(DIGITS)
+        self.count += int(np.count_nonzero(self.score > 0) - np.count_nonzero(self.covered))
+
+    def _losses(self, own: Array) -> Iterator[tuple[str, Array]]:
+        """What tools lose of their own for doing what is forbidden, or erasing and executing unasked."""
+        index, places = self.view.index, self.places
         if self.forbidden:
             bad = [bool(self.forbidden & index.docs[place].name_terms) for place in places]
-            self.adjustments["negated_action"] = own * -NEGATED_SHARE * np.array(bad, np.float64)
-        unasked = [effect for effect in GUARDED if self.guard and not self._asks_for(effect)]
+            yield "negated_action", own * -NEGATED_SHARE * np.array(bad, np.float64)
+        unasked = [index.guarded[effect] for effect in GUARDED if self.guard and not self._asks_for(effect)]
         if unasked:
-            guarded = index.guarded[unasked[0]][places]
-            for effect in unasked[1:]:
-                guarded = guarded | index.guarded[effect][places]
-            self.adjustments["effect_guard"] = own * -UNASKED_SHARE * guarded
-        self.score = np.round(np.round(self.base + sum(self.adjustments.values()), DIGITS) + self.meant, DIGITS)
-        self.count += int(np.count_nonzero(self.score > 0) - np.count_nonzero(self.matches))
+            guarded = unasked[0].take(places)
+            for one in unasked[1:]:
+                guarded |= one.take(places)
+            yield "effect_guard", own * -UNASKED_SHARE * guarded
 
-    def _follow_wording(self) -> Array:
+    def _follow_wording(self, said: Array) -> Array:
         """What the tools ahead gain whose own wording follows the request, word by word and pair by pair."""
-        said = self.base + self.meant + sum(self.adjustments.values())
         ahead = np.argpartition(said, -FOLLOWED)[-FOLLOWED:] if len(said) > FOLLOWED else np.arange(len(said))
         self.wording = np.zeros(len(said))
-        self.wording[ahead] = self.view.wording.likeness(self.request.wording, self.places[ahead])
+        self.wording[ahead] = self.view.wording.likeness(self.request.wording, self.places.take(ahead))
         return np.asarray(WORDING_SHARE * self.mass * self.wording)
 
     def _keep_tie(self, said: Array, gained: Array) -> None:
@@ -316,10 +316,10 @@ class Scorer:
         """What the words of each name or hint that the request asks for are worth, by their rarity."""
         terms = sorted(self.named)
         numbers = np.array(terms, np.intp)
-        worth = self.view.idf[numbers] * np.array([self.named[term] for term in terms])
-        starts = owners.starts[numbers]
-        row, term = spread(starts, owners.starts[numbers + 1] - starts)
-        return owners.sums(worth[term], owners.owners[row])
+        worth = self.view.idf.take(numbers) * np.array([self.named[term] for term in terms])
+        starts, ends = owners.starts.take(numbers), owners.starts.take(numbers + 1)
+        found = laid_out(owners.owners, starts.tolist(), ends.tolist())
+        return owners.sums(np.repeat(worth, ends - starts), found)
 
     def _said_of(self) -> list[int]:
         """The tools of which an operator's hint says just what is asked: with or without the values, like an address."""
@@ -369,49 +369,53 @@ class Scorer:
 
     def _best(self, limit: int) -> Places:
         """By score; on a tie what does less comes first, then by name."""
-        columns = np.flatnonzero((self.score > 0) & (self.score >= nth_largest(self.score, limit)))
-        index, places = self.view.index, self.places[columns]
-        harm = index.harm[places] * self.guard
-        order = np.lexsort((index.by_name[places], harm, -self.score[columns]))
-        return columns[order][:limit]
+        bar = max(nth_largest(self.score, limit), SMALLEST)
+        columns = np.flatnonzero(self.score >= bar)
+        index, places = self.view.index, self.places.take(columns)
+        harm = index.harm.take(places) * self.guard
+        order = np.lexsort((index.by_name.take(places), harm, -self.score.take(columns)))
+        return columns.take(order[:limit])
 
     def _candidates(self, columns: Places) -> Iterator[Candidate]:
-        index, places = self.view.index, self.places[columns]
-        numbers = (
-            self.score[columns],
-            self.coverage[columns],
-            self.name_coverage[columns],
-            np.minimum(self.base[columns] / np.maximum(self.covered[columns], 1e-9), 1.0),
-            np.zeros(len(columns)) if self.likeness is None else self.likeness[columns],
-            self.meant[columns],
-            self.wording[columns],
-        )
-        met = (self.evidence.spots[:, columns] >= 0).T
+        docs, phrase = self.view.index.docs, self.request.phrase
+        shares = np.array(
+            [
+                self.score,
+                self.coverage,
+                self.name_coverage,
+                np.minimum(self.base / np.maximum(self.covered, 1e-9), 1.0),
+                np.zeros(len(self.score)) if self.likeness is None else self.likeness,
+                self.meant,
+                self.wording,
+            ]
+        ).take(columns, axis=1)
+        places = self.places.take(columns)
+        met = (self.evidence.entries(places) >= 0).T
         terms = [entry.term for entry in self.asked]
         heads = [term.head for term in terms]
-        told = zip(places.tolist(), met.tolist(), *(one.tolist() for one in numbers), strict=True)
+        told = zip(places.tolist(), met.tolist(), *shares.tolist(), strict=True)
         for place, knows, score, coverage, name_coverage, density, likeness, meant, wording in told:
-            doc = index.docs[place]
+            doc = docs[place]
             yield Candidate(
-                doc=doc,
-                place=place,
-                score=score,
-                coverage=coverage,
-                name_coverage=name_coverage,
-                matched=tuple(compress(terms, knows)),
-                density=density,
-                likeness=likeness,
-                meant=meant,
-                wording=wording,
-                exact_name=doc.phrase == self.request.phrase,
+                doc,
+                place,
+                score,
+                coverage,
+                name_coverage,
+                tuple(compress(terms, knows)),
+                density,
+                likeness,
+                meant,
+                wording,
+                exact_name=doc.phrase == phrase,
                 head_missed=not all(compress(knows, heads)),
-                forbidden=bool(self.forbidden & doc.name_terms),
+                forbidden=not self.forbidden.isdisjoint(doc.name_terms),
             )
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
         """What each term won in each field, and what changed the sum; all together the score."""
         column = self.columns[candidate.place]
-        parts = list(self._shares(column))
+        parts = list(self._shares(candidate.place))
         if candidate.meant:
             parts.append(Contribution(term=MEANING, text="", field=VECTOR, match=VECTOR, score=candidate.meant))
         changes = [
@@ -421,25 +425,24 @@ class Scorer:
         ]
         return parts, changes
 
-    def _shares(self, column: int) -> Iterator[Contribution]:
-        every = [one for entry in self.asked for one in entry.variants]
-        split = by_field(self.view.index, self.asked, self.evidence, [column])[:, 0].tolist()
-        for entry, number, scores in zip(self.asked, self.evidence.variant[:, column], split, strict=True):
+    def _shares(self, place: int) -> Iterator[Contribution]:
+        split = self.evidence.by_field(np.array([place]))[:, 0].tolist()
+        for entry, known, scores in zip(self.asked, self.evidence.variants(place), split, strict=True):
             for name, score in zip(FIELD_NAMES, scores, strict=True):
-                if score:
+                if score and known:
                     yield Contribution(
                         term=entry.term.term,
                         text=entry.term.text,
                         field=name,
-                        match=every[number].match,
+                        match=known.match,
                         score=score,
-                        known=every[number].term,
+                        known=known.term,
                     )
 
     def fields(self, candidates: Sequence[Candidate]) -> list[dict[str, float]]:
         """What each field brought to each candidate, before adjustments."""
-        columns = [self.columns[candidate.place] for candidate in candidates]
-        split = by_field(self.view.index, self.asked, self.evidence, columns).sum(axis=0).tolist()
+        places = np.array([candidate.place for candidate in candidates], np.intp)
+        split = self.evidence.by_field(places).sum(axis=0).tolist()
         found = [
             {name: round(score, DIGITS) for name, score in zip(FIELD_NAMES, row, strict=True) if score} for row in split
         ]

@@ -10,8 +10,7 @@ of a right angle, so no text gains by being long and no tool by repeating itself
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -20,7 +19,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from routing.engine.ranges import Places, spread
+from routing.engine.ranges import Places, laid_out
 
 Grams = npt.NDArray[np.uint32]
 Bytes = npt.NDArray[np.uint8]
@@ -34,6 +33,8 @@ MOST_TIMES = 15  # that a gram counts as said
 # What a gram says by how often it is said: each further time less.
 SAID = np.concatenate([[0], 1 + np.log(np.arange(1, MOST_TIMES + 1))]).astype(np.float32)
 SLOTS = 1 << 12  # among which the grams of a request are found again
+_BUCKET, _SLOT = np.uint32(BUCKETS - 1), np.uint32(SLOTS - 1)
+_TRUE = np.ones(1, np.bool_)
 PAIR = 0x9E3779B1  # odd, so that "a b" and "b a" are two grams
 
 
@@ -45,9 +46,14 @@ def _gram(stem: str) -> int:
 def grams(stems: Sequence[str]) -> dict[int, int]:
     """The stems and pairs of neighbouring stems of a text as numbers, and how often each is said."""
     numbers = [_gram(one) if one else 0 for one in stems]
-    found = Counter(numbers)
-    del found[0]
-    found.update((first * PAIR ^ second) & 0xFFFFFFFF for first, second in pairwise(numbers) if first and second)
+    found: dict[int, int] = {}
+    for number in numbers:
+        if number:
+            found[number] = found.get(number, 0) + 1
+    for first, second in pairwise(numbers):
+        if first and second:
+            pair = (first * PAIR ^ second) & 0xFFFFFFFF
+            found[pair] = found.get(pair, 0) + 1
     return found if len(found) <= MOST_GRAMS else dict(islice(found.items(), MOST_GRAMS))
 
 
@@ -100,7 +106,7 @@ class Wording:
         self._texts = texts
         seen = sees[texts.owners]
         sizes = np.diff(texts.starts)
-        buckets = texts.grams & np.uint32(BUCKETS - 1)
+        buckets = texts.grams & _BUCKET
         frequency = np.bincount(buckets if seen.all() else buckets[np.repeat(seen, sizes)], minlength=BUCKETS)
         self._rarity = np.log((np.count_nonzero(seen) + 1) / (frequency + 1), dtype=np.float32) + np.float32(1)
         squares = np.square(SAID[texts.times] * self._rarity[buckets])
@@ -112,27 +118,37 @@ class Wording:
     def likeness(self, stems: Sequence[str], places: Places) -> Doubles:
         """Of each of these tools, 0..1: how closely its texts follow these words."""
         said = grams(stems)
-        found = np.zeros(len(places))
         if not said or not len(places):
-            return found
-        texts = self._texts
+            return np.zeros(len(places))
         asked = np.fromiter(said, np.uint32, len(said))
-        times = np.fromiter(said.values(), np.intp, len(said))
-        weights = SAID[np.minimum(times, MOST_TIMES)] * self._rarity[asked & np.uint32(BUCKETS - 1)]
-        weights *= self._rarity[asked & np.uint32(BUCKETS - 1)] / math.sqrt(float(weights @ weights))
-        slots = np.full(SLOTS, -1, np.int16)
-        slots[asked & np.uint32(SLOTS - 1)] = np.arange(len(asked))
-        starts = self._starts[places]
-        rows, owner = spread(starts, self._starts[places + 1] - starts)
-        held = texts.grams[rows]
-        slot = slots[held & np.uint32(SLOTS - 1)]
-        met = np.flatnonzero((slot >= 0) & (asked[slot] == held))
+        starts, ends = self._starts.take(places), self._starts.take(places + 1)
+        held = laid_out(self._texts.grams, starts.tolist(), ends.tolist())
+        # Where no gram of the request is found, the first stands, which is another one.
+        slots = np.zeros(SLOTS, np.int16)
+        slots[asked & _SLOT] = np.arange(len(asked))
+        slot = slots.take(held & _SLOT)
+        met = np.flatnonzero(asked.take(slot) == held)
         if not len(met):
-            return found
-        rows = rows[met]
-        text = np.searchsorted(texts.starts, rows, side="right") - 1
-        begins = np.concatenate([[0], np.flatnonzero(np.diff(text)) + 1])  # where another text begins
-        shared = SAID[texts.times[rows]] * weights[slot[met]]
-        cosines = np.add.reduceat(shared, begins) / self._lengths[text[begins]]
-        squares = np.bincount(owner[met[begins]], weights=cosines.astype(np.float64) ** 2, minlength=len(places))
+            return np.zeros(len(places))
+        lengths = ends - starts
+        owner = np.repeat(np.arange(len(places)), lengths).take(met)
+        rows = met + (starts - (np.cumsum(lengths) - lengths)).take(owner)
+        worth = self._weights(asked, said.values()).take(slot.take(met))
+        return self._cosines(rows, owner, worth, len(places))
+
+    def _weights(self, asked: Grams, times: Collection[int]) -> npt.NDArray[np.float32]:
+        """What each gram of a request says, by its rarity on both sides of the cosine."""
+        rarity = self._rarity.take(asked & _BUCKET)
+        weights = SAID.take(np.minimum(np.fromiter(times, np.intp, len(times)), MOST_TIMES)) * rarity
+        weights *= rarity / math.sqrt(float(weights @ weights))
+        return np.asarray(weights)
+
+    def _cosines(self, rows: Places, owner: Places, worth: npt.NDArray[np.float32], size: int) -> Doubles:
+        """The shared grams of each text added up, and the texts of each owner like the sides of a right angle."""
+        texts = self._texts
+        text = np.searchsorted(texts.starts, rows, side="right")  # counted from one
+        begins = np.flatnonzero(np.concatenate([_TRUE, text[1:] != text[:-1]]))  # where another text begins
+        shared = SAID.take(texts.times.take(rows)) * worth
+        cosines = np.add.reduceat(shared, begins) / self._lengths.take(text.take(begins) - 1)
+        squares = np.bincount(owner.take(begins), weights=cosines.astype(np.float64) ** 2, minlength=size)
         return np.asarray(np.minimum(np.sqrt(squares), 1.0))
