@@ -100,20 +100,22 @@ class Asked(NamedTuple):
 class Evidence:
     """All that the words of a request meet, laid end to end, word by word."""
 
-    __slots__ = ("_asked", "_ends", "_index", "_kinds", "covers", "tools", "won")
+    __slots__ = ("_asked", "_ends", "_index", "_worth", "covers", "tools", "won")
 
     def __init__(self, index: Index, asked: Sequence[Asked]) -> None:
         self._index, self._asked = index, asked
         met = [entry.meeting for entry in asked]
-        lengths = np.array([len(one) for one in met], np.intp)
+        lengths = np.array([len(one.tools) for one in met], np.intp)
+        tables = np.array([len(one.met) for one in met], np.uint32)
         worth = np.array([entry.worth for entry in asked])
-        tables = np.array([len(one.met) for one in met], np.intp)
         worths = worth.repeat(tables)
-        self._ends = lengths.cumsum()
-        self.tools: Ints = _end_to_end([one.tools for one in met], np.int32)
-        kinds = _end_to_end([one.kinds for one in met], np.uint16) + (tables.cumsum() - tables).repeat(lengths)
         won = _end_to_end([one.quality for one in met], np.float64) * worths
         covers = _end_to_end([one.met for one in met], np.float64) * worths
+        kinds = _end_to_end([one.kinds for one in met], np.uint16)
+        kinds = kinds + (tables.cumsum(dtype=np.uint32) - tables).repeat(lengths)
+        self._ends = lengths.cumsum()
+        self._worth = worth.repeat(lengths)
+        self.tools: Ints = _end_to_end([one.tools for one in met], np.int32)
         self.won: Array = won.take(kinds) * _end_to_end([one.support for one in met], np.float32)
         self.covers: Array = covers.take(kinds)  # of the request's worth
 
@@ -123,18 +125,17 @@ class Evidence:
 
     def rough(self) -> Array:
         """What each tool of the index would win if every posting counted: never too little."""
-        met = [entry.meeting for entry in self._asked]
-        worth = np.array([entry.worth for entry in self._asked]).repeat(np.array([len(one) for one in met], np.intp))
-        return self.total(_end_to_end([one.rough for one in met], np.float32) * worth)
+        return self.total(_end_to_end([entry.meeting.rough for entry in self._asked], np.float32) * self._worth)
 
     def entries(self, places: Places) -> Places:
         """Terms down, these tools across: the entry of each, -1 where there is none."""
-        columns = np.zeros(len(self._index.docs), np.int32)  # counted from one
-        columns[places] = np.arange(1, len(places) + 1)
-        column = columns.take(self.tools)
-        kept = column.nonzero()[0]
+        among = np.zeros(len(self._index.docs), np.bool_)
+        among[places] = True
+        kept = among.take(self.tools).nonzero()[0]
+        order = places.argsort()
+        columns = order.take(places.take(order).searchsorted(self.tools.take(kept)))
         found = np.full((len(self._asked), len(places)), -1, np.intp)
-        found[self._ends.searchsorted(kept, "right"), column.take(kept) - 1] = kept
+        found[self._ends.searchsorted(kept, "right"), columns] = kept
         return found
 
     def variants(self, place: int) -> list[Variant | None]:

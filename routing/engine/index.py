@@ -23,6 +23,7 @@ ROUGH_AXES = 64
 # Tools that are compared at once: so few that the linear algebra below numpy starts no threads, since waiting for them
 # costs more than they bring, and far more on a machine that has other work.
 BLOCK = 128
+HALVINGS = 4  # of the greatest number, while the nth is looked for among the greater ones
 SATURATION = 0.8  # weighted frequency at which a term has half of its worth
 
 
@@ -187,10 +188,12 @@ def nth_largest(values: npt.NDArray[np.floating], nth: int) -> Any:
     """The nth largest of these numbers, none of them below zero but for such as nobody wants; zero when there are fewer."""
     if len(values) < nth:
         return values.dtype.type(0)
-    for part in (0.5, 0.25):  # mostly enough, and much shorter
-        high = np.flatnonzero(values > values.max() * part)
+    bar = values.max() / 2
+    for _ in range(HALVINGS):  # mostly few are left, and finding the nth of all takes long
+        high = values[(values > bar).nonzero()[0]]
         if len(high) >= nth:
-            return np.partition(values.take(high), -nth)[-nth]
+            return np.partition(high, len(high) - nth)[len(high) - nth]
+        bar /= 2
     return np.partition(values, -nth)[-nth]
 
 

@@ -228,10 +228,11 @@ class Scorer:
         """The tools that win most in the rough; of equals, the first by name, so that nothing else decides."""
         self.count = int(np.count_nonzero(rough))
         if self.count <= most:
-            return np.flatnonzero(rough)
+            return rough.nonzero()[0]
         bar = nth_largest(rough, most)
-        ahead, level = np.flatnonzero(rough > bar), np.flatnonzero(rough == bar)
-        level = level[np.argsort(self.view.index.by_name[level], kind="stable")]
+        ahead, level = (rough > bar).nonzero()[0], (rough == bar).nonzero()[0]
+        if len(level) > 1:
+            level = level[np.argsort(self.view.index.by_name[level], kind="stable")]
         return np.concatenate([ahead, level[: most - len(ahead)]])
 
     def _with_kindred(self, places: Places, pointing: Vectors, vectors: WordVectors) -> Places:
@@ -355,7 +356,7 @@ class Scorer:
 
     def ranking(self, limit: int) -> Ranking:
         columns = self._best(limit)
-        self.columns = dict(zip(self.places[columns].tolist(), columns.tolist(), strict=True))
+        self.columns = dict(zip(self.places.take(columns).tolist(), columns.tolist(), strict=True))
         return Ranking(
             request=self.request,
             view=self.view,
@@ -370,7 +371,7 @@ class Scorer:
     def _best(self, limit: int) -> Places:
         """By score; on a tie what does less comes first, then by name."""
         bar = max(nth_largest(self.score, limit), SMALLEST)
-        columns = np.flatnonzero(self.score >= bar)
+        columns = (self.score >= bar).nonzero()[0]
         index, places = self.view.index, self.places.take(columns)
         harm = index.harm.take(places) * self.guard
         order = np.lexsort((index.by_name.take(places), harm, -self.score.take(columns)))

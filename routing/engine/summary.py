@@ -18,6 +18,8 @@ ALL_MATCHES_BYTES = 12_288
 MOST_FIELDS, FIELD_NAME_BYTES, FIELD_NAMES_BYTES = 48, 128, 2048
 PLACEHOLDER = "<value>"
 ALWAYS = ("namespaced", "server", "tool", "description")  # the short form says these even when they are empty
+WRITTEN_CHARACTER = 6  # bytes of a character at most: \u0000
+WRITTEN_AROUND = 24  # bytes of what stands around a text at most, and of a number
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -93,11 +95,25 @@ def _copied(told: Mapping[str, Any]) -> dict[str, Any]:
 def within_bytes(matches: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
     """As many matches as fit into the answer, the first always; and whether any was left out for that."""
     kept = list(matches)
+    if sum(map(_most_bytes, kept)) <= ALL_MATCHES_BYTES:  # mostly; writing them out takes longer
+        return kept, False
     size = len(_compact(kept).encode(errors="replace")) - len("[]")
     whole = len(kept)
     while len(kept) > 1 and size > ALL_MATCHES_BYTES:
         size -= len(_compact(kept.pop()).encode(errors="replace")) + len(",")
     return kept, len(kept) < whole
+
+
+def _most_bytes(told: Mapping[str, Any]) -> int:
+    """No fewer than a match takes when it is written out."""
+    size = 2
+    for key, value in told.items():
+        size += len(key) + WRITTEN_AROUND
+        if isinstance(value, str):
+            size += len(value) * WRITTEN_CHARACTER
+        elif isinstance(value, list):
+            size += sum(len(text) * WRITTEN_CHARACTER + WRITTEN_AROUND for text in value)
+    return size
 
 
 def arguments(schema: Mapping[str, Any]) -> Arguments:

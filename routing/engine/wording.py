@@ -127,12 +127,12 @@ class Wording:
         slots = np.zeros(SLOTS, np.int16)
         slots[asked & _SLOT] = np.arange(len(asked))
         slot = slots.take(held & _SLOT)
-        met = np.flatnonzero(asked.take(slot) == held)
+        met = (asked.take(slot) == held).nonzero()[0]
         if not len(met):
             return np.zeros(len(places))
         lengths = ends - starts
-        owner = np.repeat(np.arange(len(places)), lengths).take(met)
-        rows = met + (starts - (np.cumsum(lengths) - lengths)).take(owner)
+        owner = np.arange(len(places)).repeat(lengths).take(met)
+        rows = met + (starts - (lengths.cumsum() - lengths)).take(owner)
         worth = self._weights(asked, said.values()).take(slot.take(met))
         return self._cosines(rows, owner, worth, len(places))
 
@@ -146,8 +146,8 @@ class Wording:
     def _cosines(self, rows: Places, owner: Places, worth: npt.NDArray[np.float32], size: int) -> Doubles:
         """The shared grams of each text added up, and the texts of each owner like the sides of a right angle."""
         texts = self._texts
-        text = np.searchsorted(texts.starts, rows, side="right")  # counted from one
-        begins = np.flatnonzero(np.concatenate([_TRUE, text[1:] != text[:-1]]))  # where another text begins
+        text = texts.starts.searchsorted(rows, "right")  # counted from one
+        begins = np.concatenate([_TRUE, text[1:] != text[:-1]]).nonzero()[0]  # where another text begins
         shared = SAID.take(texts.times.take(rows)) * worth
         cosines = np.add.reduceat(shared, begins) / self._lengths.take(text.take(begins) - 1)
         squares = np.bincount(owner.take(begins), weights=cosines.astype(np.float64) ** 2, minlength=size)
