@@ -91,9 +91,15 @@ class Index:
         return Wordings.joined([part.texts for part in self.parts], [len(part.docs) for part in self.parts])
 
     @cached_property
-    def names(self) -> Owners:
-        """The words of every tool's name, the joined spelling left out."""
-        return Owners.of([doc.name_terms for doc in self.docs], self.term_ids)
+    def names(self) -> Ints:
+        """The words of every tool's name, the joined spelling left out: a column for each tool, in the order of their
+        letters, so that sums are always alike. Below them stands a number that no word has."""
+        ids = self.term_ids
+        known = [sorted(ids[term] for term in doc.name_terms if term in ids) for doc in self.docs]
+        found = np.full((max(map(len, known), default=0), len(known)), len(ids), np.int32)
+        for place, numbers in enumerate(known):
+            found[: len(numbers), place] = numbers
+        return found
 
     @cached_property
     def name_pairs(self) -> dict[tuple[str, str], list[int]]:

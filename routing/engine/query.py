@@ -353,7 +353,7 @@ def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[Query
         yield QueryTerm(stem(text), text, "label", 0.0)
         return
     if text in stops or text in say.SMALL_TALK:
-        yield QueryTerm(stem(text), text, "stop", 0.0)
+        yield _stop(text)
         return
     factor *= one.factor
     follows = one.follows
@@ -364,6 +364,12 @@ def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[Query
             weight *= HEAD
         yield QueryTerm(term, part, one.kind, weight, min(factor, 1.0), head, one.proper, follows)
         head, follows = False, ""  # they are the first part's
+
+
+@lru_cache(maxsize=1 << 12)
+def _stop(text: str) -> QueryTerm:
+    """A word that asks for nothing: a remembered pure function, since every request is full of them."""
+    return QueryTerm(stem(text), text, "stop", 0.0)
 
 
 @lru_cache(maxsize=1 << 14)

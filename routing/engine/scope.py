@@ -107,7 +107,7 @@ class View:
         self.known = frequency > 0
         self.idf = self._rarity(frequency)
         self.rarest = float(np.log1p((self.size + IMAGINED) / 1.5))
-        self.name_mass = self._mass(index.names)
+        self.name_mass = np.maximum(np.append(self.idf, 0.0).take(index.names).sum(axis=0), 1e-9)
         self.hint_mass = self._mass(index.hints)
         self._wording: Wording | None = None
 

@@ -249,8 +249,7 @@ class Scorer:
         """What the terms won together becomes a score: coverage, names, hints, and what is forbidden or unasked."""
         index, places = self.view.index, self.places
         self.coverage = np.minimum(self.covered / self.mass, 1.0) if self.mass else np.zeros(len(places))
-        named = self._asked_of(index.names).take(places) / self.view.name_mass.take(places)
-        self.name_coverage = np.minimum(named, 1.0)
+        self.name_coverage = np.minimum(self._named() / self.view.name_mass.take(places), 1.0)
         self.adjustments: dict[str, Array] = {
             "coverage": self.base * COVERAGE_SHARE * (self.coverage - 1),
             "name_coverage": self.base * NAME_SHARE * self.name_coverage**2,
@@ -303,8 +302,10 @@ class Scorer:
 
     def _keep_tie(self, said: Array, gained: Array) -> None:
         """Where the words leave a tie at the top, neither meaning nor wording puts a tool ahead of one that does less."""
-        most = said[np.argmax(said + self.meant + gained)] if len(said) else 0.0
-        level = np.flatnonzero(said == most)
+        if not len(said):
+            return
+        most = said[(said + self.meant + gained).argmax()]
+        level = (said == most).nonzero()[0]
         if most <= 0 or len(level) < 2:
             return
         harm = self.view.index.harm[self.places[level]]
@@ -313,8 +314,16 @@ class Scorer:
         for extra in (self.meant, gained):
             extra[harmful] = np.minimum(extra[harmful], extra[best])
 
+    def _named(self) -> Array:
+        """What the words of each tool's name that the request asks for are worth, by their rarity."""
+        worth = np.zeros(len(self.view.idf) + 1)
+        numbers = np.fromiter(self.named, np.intp, len(self.named))
+        worth[numbers] = self.view.idf.take(numbers) * np.fromiter(self.named.values(), np.float64, len(numbers))
+        names = self.view.index.names.take(self.places, axis=1)
+        return np.asarray(worth.take(names).sum(axis=0))
+
     def _asked_of(self, owners: Owners) -> Array:
-        """What the words of each name or hint that the request asks for are worth, by their rarity."""
+        """The same of each hint."""
         terms = sorted(self.named)
         numbers = np.array(terms, np.intp)
         worth = self.view.idf.take(numbers) * np.array([self.named[term] for term in terms])
@@ -394,6 +403,7 @@ class Scorer:
         met = (self.evidence.entries(places) >= 0).T
         terms = [entry.term for entry in self.asked]
         heads = [term.head for term in terms]
+        acts = any(heads)
         told = zip(places.tolist(), met.tolist(), *shares.tolist(), strict=True)
         for place, knows, score, coverage, name_coverage, density, likeness, meant, wording in told:
             doc = docs[place]
@@ -408,9 +418,9 @@ class Scorer:
                 likeness,
                 meant,
                 wording,
-                exact_name=doc.phrase == phrase,
-                head_missed=not all(compress(knows, heads)),
-                forbidden=not self.forbidden.isdisjoint(doc.name_terms),
+                doc.phrase == phrase,
+                acts and not all(compress(knows, heads)),
+                not self.forbidden.isdisjoint(doc.name_terms),
             )
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:

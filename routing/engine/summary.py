@@ -150,6 +150,9 @@ def _field_names(names: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def _bounded(items: Sequence[str], most: int, most_bytes: int) -> tuple[list[str], bool]:
+    whole = "".join(items)
+    if len(items) <= most and len(whole) <= ITEM_BYTES <= most_bytes and whole.isalnum() and whole.isascii():
+        return list(items), False  # words, mostly: nothing to cut
     kept: list[str] = []
     size, cut = 0, len(items) > most
     for item in items[:most]:

@@ -58,7 +58,7 @@ def words(folded: str) -> Iterator[Word]:
         written = run.group()
         text, parts = _parted(written) if len(written) <= LONGEST_WORD else _parted.__wrapped__(written)
         if parts:
-            yield Word(text, parts, *run.span())
+            yield Word._make((text, parts, *run.span()))
 
 
 @lru_cache(maxsize=1 << 15)
