@@ -22,6 +22,7 @@ from routing.engine.ranges import Places, laid_out
 from routing.engine.scope import View
 
 Array = npt.NDArray[np.float64]
+_NO_TOOLS, _NO_SHARES = np.zeros(0, np.int32), np.zeros((3, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,7 @@ class Meeting:
     rarity: float  # its own, else that of the best stand-in
     tools: Ints
     rows: Ints  # the posting that says it most nearly
-    support: Floats  # of that posting
-    rough: Floats  # nearness times support of all its postings together
-    kinds: npt.NDArray[np.uint16]  # where in the two tables the posting's nearness stands
-    quality: Array  # how nearly each variant is the word, twice
-    met: Array  # the same, but the second time for an endpoint's word for what to do, which counts by half
+    shares: Array  # three rows: what that posting wins of the word's worth, how much of it it covers, what all win together
 
     def __len__(self) -> int:
         return len(self.tools)
@@ -54,29 +51,20 @@ def _meet(view: View, variants: tuple[Variant, ...], acts: bool) -> Meeting:
     starts, ends = index.starts.take(numbers), index.starts.take(numbers + 1)
     rows = np.concatenate([np.arange(*one, dtype=np.int32) for one in zip(starts, ends, strict=True)])
     tools = laid_out(index.tools, starts.tolist(), ends.tolist())
-    support = (index.action_support if acts else index.support).take(rows)
-    kinds = np.arange(len(variants), dtype=np.uint16).repeat(ends - starts)
+    kinds = np.arange(len(variants)).repeat(ends - starts)
     quality = np.array([one.quality for one in variants])
-    won = quality.take(kinds) * support
+    won = quality.take(kinds) * (index.action_support if acts else index.support).take(rows)
     rough = won
     if len(variants) > 1:
         rough = np.bincount(tools, weights=won)
         chosen = _best(tools, won)
-        tools, rows, support, kinds = (one.take(chosen) for one in (tools, rows, support, kinds))
+        tools, rows, kinds, won = (one.take(chosen) for one in (tools, rows, kinds, won))
         rough = rough.take(tools)
+    covers = quality.take(kinds)
     if acts:
-        kinds += (~index.own.take(rows)) * np.uint16(len(variants))
-    return Meeting(
-        variants=variants,
-        rarity=float(view.idf[numbers[0]] if variants[0].quality == 1.0 else view.idf.take(numbers).max()),
-        tools=tools,
-        rows=rows,
-        support=support,
-        rough=rough.astype(np.float32),
-        kinds=kinds,
-        quality=np.concatenate([quality, quality]),
-        met=np.concatenate([quality, quality * SHARED_ACTION]),
-    )
+        covers[~index.own.take(rows)] *= SHARED_ACTION  # what its endpoint says to do counts by half
+    rarity = view.idf[numbers[0]] if variants[0].quality == 1.0 else view.idf.take(numbers).max()
+    return Meeting(variants, float(rarity), tools, rows, np.array([won, covers, rough]))
 
 
 def _best(tools: Ints, won: Array) -> Places:
@@ -100,24 +88,17 @@ class Asked(NamedTuple):
 class Evidence:
     """All that the words of a request meet, laid end to end, word by word."""
 
-    __slots__ = ("_asked", "_ends", "_index", "_worth", "covers", "tools", "won")
+    __slots__ = ("_asked", "_ends", "_index", "_rough", "tools", "won", "covers")
 
     def __init__(self, index: Index, asked: Sequence[Asked]) -> None:
         self._index, self._asked = index, asked
         met = [entry.meeting for entry in asked]
         lengths = np.array([len(one.tools) for one in met], np.intp)
-        tables = np.array([len(one.met) for one in met], np.uint32)
-        worth = np.array([entry.worth for entry in asked])
-        worths = worth.repeat(tables)
-        won = _end_to_end([one.quality for one in met], np.float64) * worths
-        covers = _end_to_end([one.met for one in met], np.float64) * worths
-        kinds = _end_to_end([one.kinds for one in met], np.uint16)
-        kinds = kinds + (tables.cumsum(dtype=np.uint32) - tables).repeat(lengths)
         self._ends = lengths.cumsum()
-        self._worth = worth.repeat(lengths)
-        self.tools: Ints = _end_to_end([one.tools for one in met], np.int32)
-        self.won: Array = won.take(kinds) * _end_to_end([one.support for one in met], np.float32)
-        self.covers: Array = covers.take(kinds)  # of the request's worth
+        self.tools: Ints = np.concatenate([_NO_TOOLS, *(one.tools for one in met)])
+        shares = np.concatenate([_NO_SHARES, *(one.shares for one in met)], axis=1)
+        shares *= np.array([entry.worth for entry in asked]).repeat(lengths)
+        self.won, self.covers, self._rough = shares
 
     def total(self, shares: Array) -> Array:
         """What the entries bring each tool of the index."""
@@ -125,7 +106,7 @@ class Evidence:
 
     def rough(self) -> Array:
         """What each tool of the index would win if every posting counted: never too little."""
-        return self.total(_end_to_end([entry.meeting.rough for entry in self._asked], np.float32) * self._worth)
+        return self.total(self._rough)
 
     def entries(self, places: Places) -> Places:
         """Terms down, these tools across: the entry of each, -1 where there is none."""
@@ -143,7 +124,7 @@ class Evidence:
         found = self.entries(np.array([place]))[:, 0].tolist()
         begins = [0, *self._ends.tolist()]
         return [
-            None if entry < 0 else known.variants[int(known.kinds[entry - begin]) % len(known.variants)]
+            None if entry < 0 else _variant(self._index, known, int(known.rows[entry - begin]))
             for entry, begin, known in zip(found, begins, (one.meeting for one in self._asked), strict=False)
         ]
 
@@ -152,7 +133,7 @@ class Evidence:
         entries = self.entries(places)
         if not entries.size or not len(self.tools):
             return np.zeros((*entries.shape, self._index.weights.shape[1]))
-        rows = _end_to_end([entry.meeting.rows for entry in self._asked], np.int32)
+        rows = np.concatenate([entry.meeting.rows for entry in self._asked])
         weights = self._index.weights[rows.take(entries)].astype(np.float64)
         heads = [place for place, entry in enumerate(self._asked) if entry.term.head]
         if heads:
@@ -163,5 +144,7 @@ class Evidence:
         return shares
 
 
-def _end_to_end(arrays: list[npt.NDArray[np.generic]], kind: type) -> npt.NDArray[np.generic]:
-    return np.concatenate(arrays) if arrays else np.zeros(0, kind)
+def _variant(index: Index, meeting: Meeting, row: int) -> Variant:
+    """The one whose posting this is."""
+    term = index.terms[row]
+    return next(one for one in meeting.variants if one.term == term)

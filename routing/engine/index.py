@@ -23,6 +23,7 @@ ROUGH_AXES = 64
 # Tools that are compared at once: so few that the linear algebra below numpy starts no threads, since waiting for them
 # costs more than they bring, and far more on a machine that has other work.
 BLOCK = 128
+FEW = 512
 HALVINGS = 4  # of the greatest number, while the nth is looked for among the greater ones
 SATURATION = 0.8  # weighted frequency at which a term has half of its worth
 
@@ -195,7 +196,7 @@ def nth_largest(values: npt.NDArray[np.floating], nth: int) -> Any:
     if len(values) < nth:
         return values.dtype.type(0)
     bar = values.max() / 2
-    for _ in range(HALVINGS):  # mostly few are left, and finding the nth of all takes long
+    for _ in range(HALVINGS if len(values) > FEW else 0):  # finding the nth of all takes long where they are many
         high = values[(values > bar).nonzero()[0]]
         if len(high) >= nth:
             return np.partition(high, len(high) - nth)[len(high) - nth]

@@ -362,7 +362,7 @@ def _document(
 
 def _name_words(fragment: str, prose: str) -> list[str]:
     """The words of a name; one that is written together is cut where the tool's own text shows a border."""
-    parts = [part for word in words(fold(fragment)) for part in word.parts if len(part) > 1 and not part.isdecimal()]
+    parts = [part for _, whole, *_ in words(fold(fragment)) for part in whole if len(part) > 1 and not part.isdecimal()]
     if not any(len(part) >= 2 * SHORTEST_CUT for part in parts):
         return parts
     told = sorted(
@@ -375,7 +375,7 @@ def _name_words(fragment: str, prose: str) -> list[str]:
 
 def _written_as_one(doc: ToolDoc) -> list[str]:
     """The name and its composed words without their borders, for those who write them so."""
-    composed = [word.text for word in words(fold(doc.fragment)) if len(word.parts) > 1]
+    composed = [text for text, parts, *_ in words(fold(doc.fragment)) if len(parts) > 1]
     return [whole for whole in dict.fromkeys([*composed, doc.phrase]) if whole not in doc.name_words]
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from routing.engine import vocabulary as say
 from routing.engine.activity import LABEL, LABELS
-from routing.engine.text import Word, fold, is_particle, is_unspaced, stem, words
+from routing.engine.text import fold, is_particle, is_unspaced, stem, words
 from routing.engine.wording import BREAK
 
 _EXTENSIONS = (
@@ -139,12 +139,13 @@ class _Spoken:
     kind: str = "word"
     head: bool = False
     proper: bool = False
+    opens: bool = False  # first of a sentence
     breaks: bool = False  # something separates it from the word before
     follows: str = ""
 
-    def __init__(self, word: Word, *, opens: bool) -> None:
-        self.word = word
-        self.opens = opens  # first of a sentence
+    def __init__(self, text: str, parts: tuple[str, ...], start: int) -> None:
+        self.text, self.parts = text, parts
+        self.start = start  # where it stands
 
 
 def read_request(query: str) -> Request:
@@ -152,7 +153,7 @@ def read_request(query: str) -> Request:
     text = fold(query)
     masked, literals = _mask(text)
     spoken = _phrasal(_spoken(masked))
-    language = say.language_of([one.word.text for one in spoken])
+    language = say.language_of([one.text for one in spoken])
     stops = say.function_words(language)
     fault = _opens_with(spoken, say.FAULT_QUESTION)
     _mark_negation(spoken, stops)
@@ -163,7 +164,7 @@ def read_request(query: str) -> Request:
     found = _once([*terms, *literals])
     return Request(
         terms=tuple(found),
-        phrase="".join(one.word.text for one in spoken if one.kind == "word" and one.word.text not in stops),
+        phrase="".join(one.text for one in spoken if one.kind == "word" and one.text not in stops),
         wording=tuple(_wording(spoken)),
         small_talk=_is_small_talk(spoken, [term for term in found if term.counts], stops),
         fault=fault,
@@ -176,7 +177,7 @@ def _wording(spoken: Sequence[_Spoken]) -> Iterator[str]:
     """All that is said, little words and all; labels and what must not be done part it."""
     for one in spoken:
         if one.kind == "word":
-            yield from map(stem, one.word.parts)
+            yield from map(stem, one.parts)
         else:
             yield BREAK
 
@@ -209,51 +210,59 @@ def _spoken(text: str) -> list[_Spoken]:
     # A quotation inside a request is a value; one that is nearly all of it is the request.
     quoted = _QUOTED.finditer(text) if _HINT_OF_QUOTE.search(text) else ()
     quotes = [match.span() for match in quoted if len(match.group()) < len(text.strip()) / 2]
-    strongest = max((LABELS[label] for *_, label in labels), default=1.0)
     found: list[_Spoken] = []
     end = 0
-    for word in words(text):
-        one = _Spoken(word, opens=not found)
-        if (between := text[end : word.start]) != " ":
+    before = ""  # the word before
+    for written, parts, start, stop in words(text):
+        one = _Spoken(written, parts, start)
+        if not found:
+            one.opens = True
+        if (between := text[end:start]) != " ":
             one.breaks = bool(_BREAK.search(between))
             one.opens = one.opens or bool(_SENTENCE_END.search(between))
-        part = next((entry for entry in reversed(labels) if entry[0] <= word.start), None) if labels else None
-        if part is not None:
-            one.factor = LABELS[part[2]] / strongest
-            one.kind = "label" if word.start < part[1] else "word"
-            one.opens = one.opens or bool(found) and found[-1].kind == "label"
-        if quotes and any(start < word.start < stop for start, stop in quotes):
+        if labels:
+            _label(one, labels, found)
+        if quotes and any(first < start < last for first, last in quotes):
             one.factor *= QUOTED
-        if text[word.start].isupper() and not one.opens:
+        if text[start].isupper() and not one.opens:
             one.proper = True
-        if found and not one.breaks:
-            one.follows = found[-1].word.text
+        if not one.breaks:
+            one.follows = before
         found.append(one)
-        end = word.end
+        end, before = stop, written
     if found and sum(one.proper for one in found) > len(found) / 2:  # A Text In Title Case Names Nothing
         for one in found:
             one.proper = False
     return found
 
 
+def _label(one: _Spoken, labels: Sequence[tuple[int, int, str]], before: Sequence[_Spoken]) -> None:
+    """A word is a label, or counts as its label says."""
+    label = next((entry for entry in reversed(labels) if entry[0] <= one.start), None)
+    if label is not None:
+        one.factor = LABELS[label[2]] / max(LABELS[known] for *_, known in labels)
+        one.kind = "label" if one.start < label[1] else "word"
+        one.opens = one.opens or bool(before) and before[-1].kind == "label"
+
+
 def _phrasal(spoken: Sequence[_Spoken]) -> list[_Spoken]:
     """Verbs of two words become the one word that means them: "look up", "get rid of"."""
     found: list[_Spoken] = []
     for one in spoken:
-        meaning = None if one.breaks or not found else say.PHRASAL.get((found[-1].word.text, one.word.text))
+        meaning = None if one.breaks or not found else say.PHRASAL.get((found[-1].text, one.text))
         if meaning is None:
             found.append(one)
         else:
-            found[-1].word = found[-1].word._replace(text=meaning, parts=(meaning,), end=one.word.end)
+            found[-1].text, found[-1].parts = meaning, (meaning,)
     return found
 
 
 def _opens_with(spoken: Sequence[_Spoken], openers: frozenset[str]) -> bool:
-    return bool(spoken) and spoken[0].word.text in openers
+    return bool(spoken) and spoken[0].text in openers
 
 
 def _mark_negation(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
-    texts = [one.word.text for one in spoken]
+    texts = [one.text for one in spoken]
     place = 0
     while place < len(spoken):
         if texts[place] not in _NEGATORS:
@@ -284,7 +293,7 @@ def _after(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> int 
     for here in range(place, min(place + 4, len(spoken))):
         if here > place and spoken[here].breaks:
             return None
-        if spoken[here].word.text not in stops:
+        if spoken[here].text not in stops:
             return here
     return None
 
@@ -294,7 +303,7 @@ def _negate(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> Non
     if here is None:
         return
     spoken[here].kind = "negated"
-    if here + 1 < len(spoken) and spoken[here + 1].word.text in say.JOINS_NEGATION:
+    if here + 1 < len(spoken) and spoken[here + 1].text in say.JOINS_NEGATION:
         _negate(spoken, here + 2, stops)
 
 
@@ -307,12 +316,12 @@ def _weaken(spoken: Sequence[_Spoken], place: int, stops: frozenset[str]) -> Non
 def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
     """Participles that tell of something done: "the fetched page", "the page that I fetched"."""
     for place, one in enumerate(spoken[1:], 1):
-        text = one.word.text
+        text = one.text
         if not text.endswith("ed") or text in say.BASE_FORMS_IN_ED or one.breaks:
             continue
-        before = spoken[place - 1].word.text
+        before = spoken[place - 1].text
         following = spoken[place + 1] if place + 1 < len(spoken) else None
-        of_a_noun = following is not None and following.word.text not in stops and not following.breaks
+        of_a_noun = following is not None and following.text not in stops and not following.breaks
         if before in _DETERMINERS and of_a_noun or before in say.TELLERS:
             one.factor *= ATTRIBUTE
 
@@ -320,10 +329,10 @@ def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
 def _mark_mentioned(spoken: Sequence[_Spoken], text: str) -> None:
     """Identifiers inside a sentence name what it is about; one that opens it or comes after "call" is asked for."""
     for name in _IDENTIFIER.finditer(text) if _HINT_OF_IDENTIFIER.search(text) else ():
-        inside = [place for place, one in enumerate(spoken) if name.start() <= one.word.start < name.end()]
+        inside = [place for place, one in enumerate(spoken) if name.start() <= one.start < name.end()]
         if not inside or spoken[inside[0]].opens or len(inside) == len(spoken):
             continue
-        before = spoken[inside[0] - 1].word.text
+        before = spoken[inside[0] - 1].text
         is_brand = name.group()[0].isupper() and "_" not in name.group() and before not in say.CODE_NOUNS
         if before not in say.CALLERS and not is_brand:
             for place in inside:
@@ -337,18 +346,18 @@ def _mark_heads(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
     for one in spoken:
         if one.opens:
             waiting = True
-        text = one.word.text
+        text = one.text
         if one.kind == "label" or not waiting or text in say.SMALL_TALK:
             continue
         if text in stops or text in say.LIGHT:
             waiting = text in say.POLITE
         else:
-            one.head = waiting and one.kind == "word" and one.factor >= 0.7 and not is_unspaced(one.word.parts[0])
+            one.head = waiting and one.kind == "word" and one.factor >= 0.7 and not is_unspaced(one.parts[0])
             waiting = False
 
 
 def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[QueryTerm]:
-    text = one.word.text
+    text = one.text
     if one.kind == "label":
         yield QueryTerm(stem(text), text, "label", 0.0)
         return
@@ -358,7 +367,7 @@ def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[Query
     factor *= one.factor
     follows = one.follows
     head = one.head
-    for term, part, usual in _weighed(text, one.word.parts):
+    for term, part, usual in _weighed(text, one.parts):
         weight = 0.0 if one.kind == "negated" else factor * usual
         if one.head:
             weight *= HEAD
@@ -407,7 +416,7 @@ def _once(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
 
 def _is_small_talk(spoken: Sequence[_Spoken], content: Sequence[QueryTerm], stops: frozenset[str]) -> bool:
     """Greetings, thanks, praise, opinions and bare go-aheads: talk, with nothing asked for."""
-    texts = [one.word.text for one in spoken]
+    texts = [one.text for one in spoken]
     if not texts:
         return False
     if all(text in _TALK or text in stops or text in say.AMBIENT for text in texts):

@@ -29,7 +29,7 @@ S = TypeVar("S", bound=Sized)
 # Tools that are imagined beside those in sight: among three tools a word of one of them is no commonplace.
 IMAGINED = 30.0
 MOST_REMEMBERED = 1 << 14
-MOST_MET = 1 << 19  # entries of meetings that a view remembers, 18 bytes each
+MOST_MET = 1 << 19  # entries of meetings that a view remembers, 32 bytes each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from routing.engine.stemmers import stemmer
 
@@ -36,15 +35,6 @@ _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _KANA_ONLY = re.compile("[\u3040-\u309f]+")
 
 
-class Word(NamedTuple):
-    """One written word: its folded parts, and where it stood."""
-
-    text: str  # as written, folded but not split
-    parts: tuple[str, ...]
-    start: int
-    end: int
-
-
 def fold(text: str) -> str:
     """Compatibility forms and accents removed; case kept, because case marks word borders."""
     if text.isascii():
@@ -52,13 +42,13 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text.translate(_PLAIN))))
 
 
-def words(folded: str) -> Iterator[Word]:
-    """The words of an already folded text, in order."""
+def words(folded: str) -> Iterator[tuple[str, tuple[str, ...], int, int]]:
+    """The words of an already folded text, in order: as written but for case, their folded parts, where they begin and end."""
     for run in _RUN.finditer(folded):
         written = run.group()
         text, parts = _parted(written) if len(written) <= LONGEST_WORD else _parted.__wrapped__(written)
         if parts:
-            yield Word._make((text, parts, *run.span()))
+            yield text, parts, *run.span()
 
 
 @lru_cache(maxsize=1 << 15)
