@@ -24,7 +24,7 @@ ROUGH_AXES = 64
 # costs more than they bring, and far more on a machine that has other work.
 BLOCK = 128
 FEW = 512
-HALVINGS = 4  # of the greatest number, while the nth is looked for among the greater ones
+HALVINGS = 4  # of a quarter of the greatest number, while the nth is looked for among the greater ones
 SATURATION = 0.8  # weighted frequency at which a term has half of its worth
 
 
@@ -195,13 +195,19 @@ def nth_largest(values: npt.NDArray[np.floating], nth: int) -> Any:
     """The nth largest of these numbers, none of them below zero but for such as nobody wants; zero when there are fewer."""
     if len(values) < nth:
         return values.dtype.type(0)
-    bar = values.max() / 2
-    for _ in range(HALVINGS if len(values) > FEW else 0):  # finding the nth of all takes long where they are many
-        high = values[(values > bar).nonzero()[0]]
+    high = values.take(foremost(values, nth)) if len(values) > FEW else values
+    return np.partition(high, len(high) - nth)[len(high) - nth]
+
+
+def foremost(values: npt.NDArray[np.floating], nth: int) -> npt.NDArray[np.intp]:
+    """The places of the `nth` largest of these numbers, and of some more: finding the nth of all takes long where they are many."""
+    bar = values.max(initial=0.0) / 4  # mostly enough, and few
+    for _ in range(HALVINGS):
+        high = (values > bar).nonzero()[0]
         if len(high) >= nth:
-            return np.partition(high, len(high) - nth)[len(high) - nth]
+            return high
         bar /= 2
-    return np.partition(values, -nth)[-nth]
+    return np.arange(len(values))
 
 
 def _offsets(parts: Sequence[Part]) -> list[int]:

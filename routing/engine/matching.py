@@ -45,8 +45,10 @@ Variants = tuple[Variant, ...]
 def variants(view: View, terms: Sequence[QueryTerm], language: str) -> list[Variants]:
     """For each term of a request, each catalog term it may stand for, once and at its best."""
     guesses = MOST_GUESSES
-    together = _written_together(view, terms)
-    fixed = _fixed_pairs(view, terms)
+    by_text = {term.text: term for term in terms}
+    pairs = [(by_text[term.follows], term) for term in terms if term.follows in by_text]
+    together = _written_together(view, pairs)
+    fixed = _fixed_pairs(view, pairs)
     found: list[Variants] = []
     for term in terms:
         if term.term in fixed or term.term in together:
@@ -124,21 +126,19 @@ def _itself(view: View, term: QueryTerm) -> Iterator[Variant]:
             yield Variant(number, SPLIT if letters != term.term else EXACT, "split")
 
 
-def _fixed_pairs(view: View, terms: Sequence[QueryTerm]) -> set[str]:
+def _fixed_pairs(view: View, pairs: Sequence[tuple[QueryTerm, QueryTerm]]) -> set[str]:
     """Words that with their neighbour name one thing in this scope ("pull request"): neither stands for anything else."""
-    by_text = {term.text: term for term in terms}
-    pairs = [(before.term, term.term) for term in terms if (before := by_text.get(term.follows)) is not None]
     known = view.index.name_pairs
-    return {word for pair in pairs if pair in known and view.sees[known[pair]].any() for word in pair}
+    found = [(before.term, term.term) for before, term in pairs]
+    return {word for pair in found if pair in known and view.sees[known[pair]].any() for word in pair}
 
 
-def _written_together(view: View, terms: Sequence[QueryTerm]) -> dict[str, list[Variant]]:
+def _written_together(view: View, pairs: Sequence[tuple[QueryTerm, QueryTerm]]) -> dict[str, list[Variant]]:
     """`web page` also asks for `webpage`: both words then stand for the whole."""
     found: dict[str, list[Variant]] = {}
-    by_text = {term.text: term for term in terms}
-    for term in terms:
-        before = by_text.get(term.follows)
-        if before is None or not (whole := before.text + term.text).isalpha():
+    for before, term in pairs:
+        whole = before.text + term.text
+        if not whole.isalpha():
             continue
         number = view.term(stem(whole))
         number = view.term(whole) if number is None else number

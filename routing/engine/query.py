@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -93,6 +93,9 @@ PARTICLE = 0.15
 CHARACTER_PAIR = 0.5
 
 
+COUNTING = ("word", "literal")  # kinds of terms
+
+
 class QueryTerm(NamedTuple):
     """One term of a request. `text` is how it was written; `weight` how much it may count."""
 
@@ -107,7 +110,7 @@ class QueryTerm(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        return self.weight > 0 and self.kind in ("word", "literal")
+        return self.weight > 0 and self.kind in COUNTING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +127,7 @@ class Request:
 
     @cached_property
     def content(self) -> tuple[QueryTerm, ...]:
-        return tuple(term for term in self.terms if term.counts)
+        return tuple([term for term in self.terms if term.weight > 0 and term.kind in COUNTING])
 
     @cached_property
     def negated(self) -> frozenset[str]:
@@ -162,24 +165,26 @@ def read_request(query: str) -> Request:
     _mark_mentioned(spoken, masked)
     terms = [term for one in spoken for term in _terms(one, stops, FAULT if fault else 1.0)]
     found = _once([*terms, *literals])
-    return Request(
+    request = Request(
         terms=tuple(found),
-        phrase="".join(one.text for one in spoken if one.kind == "word" and one.text not in stops),
+        phrase="".join([one.text for one in spoken if one.kind == "word" and one.text not in stops]),
         wording=tuple(_wording(spoken)),
-        small_talk=_is_small_talk(spoken, [term for term in found if term.counts], stops),
         fault=fault,
         question=_opens_with(spoken, say.QUESTION),
         language=language,
     )
+    return replace(request, small_talk=True) if _is_small_talk(spoken, request.content, stops) else request
 
 
-def _wording(spoken: Sequence[_Spoken]) -> Iterator[str]:
+def _wording(spoken: Sequence[_Spoken]) -> list[str]:
     """All that is said, little words and all; labels and what must not be done part it."""
+    said: list[str] = []
     for one in spoken:
         if one.kind == "word":
-            yield from map(stem, one.parts)
+            said.extend(map(stem, one.parts))
         else:
-            yield BREAK
+            said.append(BREAK)
+    return said
 
 
 def _mask(text: str) -> tuple[str, list[QueryTerm]]:

@@ -18,7 +18,7 @@ import numpy as np
 from routing.engine.concepts import action_stems, classes
 from routing.engine.encoder import Encoder
 from routing.engine.evidence import Array, Asked, Evidence, meet
-from routing.engine.index import Owners, nth_largest
+from routing.engine.index import Owners, foremost, nth_largest
 from routing.engine.matching import variants
 from routing.engine.meaning import DEEP, LEXICAL, STATIC, Vectors, WordVectors
 from routing.engine.parts import FIELD_NAMES, GUARDED, ToolDoc
@@ -229,8 +229,10 @@ class Scorer:
         self.count = int(np.count_nonzero(rough))
         if self.count <= most:
             return rough.nonzero()[0]
-        bar = nth_largest(rough, most)
-        ahead, level = (rough > bar).nonzero()[0], (rough == bar).nonzero()[0]
+        places = foremost(rough, most)
+        won = rough.take(places)
+        bar = nth_largest(won, most)
+        ahead, level = places[won > bar], places[won == bar]
         if len(level) > 1:
             level = level[np.argsort(self.view.index.by_name[level], kind="stable")]
         return np.concatenate([ahead, level[: most - len(ahead)]])
@@ -369,7 +371,7 @@ class Scorer:
         return Ranking(
             request=self.request,
             view=self.view,
-            candidates=tuple(self._candidates(columns)),
+            candidates=self._candidates(columns),
             count=self.count,
             total=self.total,
             strange=self.strange,
@@ -386,42 +388,42 @@ class Scorer:
         order = np.lexsort((index.by_name.take(places), harm, -self.score.take(columns)))
         return columns.take(order[:limit])
 
-    def _candidates(self, columns: Places) -> Iterator[Candidate]:
-        docs, phrase = self.view.index.docs, self.request.phrase
+    def _candidates(self, columns: Places) -> tuple[Candidate, ...]:
+        """Column by column: making them one by one takes longer than ranking a small catalog."""
+        nothing = np.zeros(len(self.score))
         shares = np.array(
             [
                 self.score,
                 self.coverage,
                 self.name_coverage,
                 np.minimum(self.base / np.maximum(self.covered, 1e-9), 1.0),
-                np.zeros(len(self.score)) if self.likeness is None else self.likeness,
+                nothing if self.likeness is None else self.likeness,
                 self.meant,
                 self.wording,
             ]
         ).take(columns, axis=1)
+        score, coverage, name_coverage, density, likeness, meant, wording = shares.tolist()
         places = self.places.take(columns)
-        met = (self.evidence.entries(places) >= 0).T
+        docs = [self.view.index.docs[place] for place in places.tolist()]
+        met = (self.evidence.entries(places) >= 0).T.tolist()
         terms = [entry.term for entry in self.asked]
         heads = [term.head for term in terms]
-        acts = any(heads)
-        told = zip(places.tolist(), met.tolist(), *shares.tolist(), strict=True)
-        for place, knows, score, coverage, name_coverage, density, likeness, meant, wording in told:
-            doc = docs[place]
-            yield Candidate(
-                doc,
-                place,
-                score,
-                coverage,
-                name_coverage,
-                tuple(compress(terms, knows)),
-                density,
-                likeness,
-                meant,
-                wording,
-                doc.phrase == phrase,
-                acts and not all(compress(knows, heads)),
-                not self.forbidden.isdisjoint(doc.name_terms),
-            )
+        columns_ = (
+            docs,
+            places.tolist(),
+            score,
+            coverage,
+            name_coverage,
+            [tuple(compress(terms, knows)) for knows in met],
+            density,
+            likeness,
+            meant,
+            wording,
+            [doc.phrase == self.request.phrase for doc in docs],
+            [not all(compress(knows, heads)) for knows in met] if any(heads) else [False] * len(docs),
+            [not self.forbidden.isdisjoint(doc.name_terms) for doc in docs],
+        )
+        return tuple(map(Candidate._make, zip(*columns_, strict=True)))
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
         """What each term won in each field, and what changed the sum; all together the score."""
