@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from routing.engine.index import Index
 from routing.engine.matching import Variant
-from routing.engine.parts import SHARED, SHARED_ACTION, Floats, Ints
+from routing.engine.parts import SHARED, SHARED_ACTION, Ints
 from routing.engine.query import QueryTerm
 from routing.engine.ranges import Places, laid_out
 from routing.engine.scope import View
@@ -33,7 +33,9 @@ class Meeting:
     rarity: float  # its own, else that of the best stand-in
     tools: Ints
     rows: Ints  # the posting that says it most nearly
-    shares: Array  # three rows: what that posting wins of the word's worth, how much of it it covers, what all win together
+    shares: (
+        Array  # three rows: what that posting wins of the word's worth, how much of it it covers, what all win together
+    )
 
     def __len__(self) -> int:
         return len(self.tools)
@@ -53,13 +55,12 @@ def _meet(view: View, variants: tuple[Variant, ...], acts: bool) -> Meeting:
     tools = laid_out(index.tools, starts.tolist(), ends.tolist())
     kinds = np.arange(len(variants)).repeat(ends - starts)
     quality = np.array([one.quality for one in variants])
-    won = quality.take(kinds) * (index.action_support if acts else index.support).take(rows)
+    won: Array = quality.take(kinds) * (index.action_support if acts else index.support).take(rows)
     rough = won
     if len(variants) > 1:
-        rough = np.bincount(tools, weights=won)
         chosen = _best(tools, won)
-        tools, rows, kinds, won = (one.take(chosen) for one in (tools, rows, kinds, won))
-        rough = rough.take(tools)
+        rough = np.asarray(np.bincount(tools, weights=won), np.float64).take(tools.take(chosen))
+        tools, rows, kinds, won = tools.take(chosen), rows.take(chosen), kinds.take(chosen), won.take(chosen)
     covers = quality.take(kinds)
     if acts:
         covers[~index.own.take(rows)] *= SHARED_ACTION  # what its endpoint says to do counts by half
@@ -88,7 +89,7 @@ class Asked(NamedTuple):
 class Evidence:
     """All that the words of a request meet, laid end to end, word by word."""
 
-    __slots__ = ("_asked", "_ends", "_index", "_rough", "tools", "won", "covers")
+    __slots__ = ("_asked", "_ends", "_index", "_rough", "covers", "tools", "won")
 
     def __init__(self, index: Index, asked: Sequence[Asked]) -> None:
         self._index, self._asked = index, asked
@@ -102,7 +103,7 @@ class Evidence:
 
     def total(self, shares: Array) -> Array:
         """What the entries bring each tool of the index."""
-        return np.bincount(self.tools, weights=shares, minlength=len(self._index.docs))
+        return np.asarray(np.bincount(self.tools, weights=shares, minlength=len(self._index.docs)), np.float64)
 
     def rough(self) -> Array:
         """What each tool of the index would win if every posting counted: never too little."""

@@ -47,7 +47,7 @@ class Owners:
 
     def sums(self, worth: Doubles, owners: Ints) -> Doubles:
         """What each name or hint gets of these shares. Terms come in the order of their letters, so sums are always alike."""
-        return np.bincount(owners, weights=worth, minlength=self.size)
+        return np.asarray(np.bincount(owners, weights=worth, minlength=self.size), np.float64)
 
 
 class Index:
@@ -205,7 +205,7 @@ def foremost(values: npt.NDArray[np.floating], nth: int) -> npt.NDArray[np.intp]
     for _ in range(HALVINGS):
         high = (values > bar).nonzero()[0]
         if len(high) >= nth:
-            return high
+            return np.asarray(high, np.intp)
         bar /= 2
     return np.arange(len(values))
 

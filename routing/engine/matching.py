@@ -69,9 +69,7 @@ def _alone(view: View, term: QueryTerm, language: str) -> Variants:
     )
 
 
-def _beside_others(
-    view: View, term: QueryTerm, language: str, together: Sequence[Variant], fixed: bool
-) -> Variants:
+def _beside_others(view: View, term: QueryTerm, language: str, together: Sequence[Variant], fixed: bool) -> Variants:
     options = [*_itself(view, term), *together]
     if not fixed:
         options.extend(_stand_ins(view, term, language, beside=bool(options)))

@@ -93,7 +93,21 @@ class View:
     A tool outside counts nowhere: not in an answer, not in the rarity of a word, not in the words that are known.
     """
 
-    __slots__ = ("_meetings", "_met", "_remembered", "_wording", "hint_mass", "idf", "index", "known", "name_mass", "rarest", "sees", "size", "unseen")
+    __slots__ = (
+        "_meetings",
+        "_met",
+        "_remembered",
+        "_wording",
+        "hint_mass",
+        "idf",
+        "index",
+        "known",
+        "name_mass",
+        "rarest",
+        "sees",
+        "size",
+        "unseen",
+    )
 
     def __init__(self, index: Index, sees: Mask) -> None:
         self.index = index

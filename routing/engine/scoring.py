@@ -386,7 +386,7 @@ class Scorer:
         index, places = self.view.index, self.places.take(columns)
         harm = index.harm.take(places) * self.guard
         order = np.lexsort((index.by_name.take(places), harm, -self.score.take(columns)))
-        return columns.take(order[:limit])
+        return np.asarray(columns.take(order[:limit]), np.intp)
 
     def _candidates(self, columns: Places) -> tuple[Candidate, ...]:
         """Column by column: making them one by one takes longer than ranking a small catalog."""
@@ -408,7 +408,7 @@ class Scorer:
         met = (self.evidence.entries(places) >= 0).T.tolist()
         terms = [entry.term for entry in self.asked]
         heads = [term.head for term in terms]
-        columns_ = (
+        facts = (
             docs,
             places.tolist(),
             score,
@@ -423,7 +423,7 @@ class Scorer:
             [not all(compress(knows, heads)) for knows in met] if any(heads) else [False] * len(docs),
             [not self.forbidden.isdisjoint(doc.name_terms) for doc in docs],
         )
-        return tuple(map(Candidate._make, zip(*columns_, strict=True)))
+        return tuple(map(Candidate._make, zip(*facts, strict=True)))
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
         """What each term won in each field, and what changed the sum; all together the score."""

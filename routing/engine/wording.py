@@ -10,7 +10,7 @@ of a right angle, so no text gains by being long and no tool by repeating itself
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -22,7 +22,6 @@ import numpy.typing as npt
 from routing.engine.ranges import Places, laid_out
 
 Grams = npt.NDArray[np.uint32]
-Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int32]
 Doubles = npt.NDArray[np.float64]
 
@@ -32,6 +31,8 @@ BUCKETS = 1 << 18  # in which the rarity of grams is counted
 MOST_TIMES = 15  # that a gram counts as said
 # What a gram says by how often it is said: each further time less.
 SAID = np.concatenate([[0], 1 + np.log(np.arange(1, MOST_TIMES + 1))]).astype(np.float32)
+GRAM = 0x0FFFFFFF  # of a number the bits that tell grams apart; above them stands how often one is said
+_GRAM, _TIMES = np.uint32(GRAM), np.uint32(GRAM.bit_length())
 SLOTS = 1 << 12  # among which the grams of a request are found again
 _BUCKET, _SLOT = np.uint32(BUCKETS - 1), np.uint32(SLOTS - 1)
 _TRUE = np.ones(1, np.bool_)
@@ -39,20 +40,21 @@ PAIR = 0x9E3779B1  # odd, so that "a b" and "b a" are two grams
 
 
 @lru_cache(maxsize=1 << 16)
-def _gram(stem: str) -> int:
+def _number(stem: str) -> int:
     return crc32(stem.encode(errors="surrogatepass"))
 
 
 def grams(stems: Sequence[str]) -> dict[int, int]:
     """The stems and pairs of neighbouring stems of a text as numbers, and how often each is said."""
-    numbers = [_gram(one) if one else 0 for one in stems]
+    numbers = [_number(one) if one else 0 for one in stems]
     found: dict[int, int] = {}
     for number in numbers:
         if number:
+            number &= GRAM
             found[number] = found.get(number, 0) + 1
     for first, second in pairwise(numbers):
         if first and second:
-            pair = (first * PAIR ^ second) & 0xFFFFFFFF
+            pair = (first * PAIR ^ second) & GRAM
             found[pair] = found.get(pair, 0) + 1
     return found if len(found) <= MOST_GRAMS else dict(islice(found.items(), MOST_GRAMS))
 
@@ -61,8 +63,7 @@ def grams(stems: Sequence[str]) -> dict[int, int]:
 class Wordings:
     """The grams of texts laid end to end, and to which owner each text belongs."""
 
-    grams: Grams
-    times: Bytes  # each is said
+    grams: Grams  # and how often each is said
     starts: Numbers  # of each text, and where the last ends
     owners: Numbers  # of each text: the tool, in order
 
@@ -72,8 +73,7 @@ class Wordings:
         cut = [grams(text) for one in texts for text in one]
         starts = _offsets([len(found) for found in cut])
         return cls(
-            grams=np.fromiter((number for found in cut for number in found), np.uint32, starts[-1]),
-            times=np.fromiter((min(times, MOST_TIMES) for found in cut for times in found.values()), np.uint8, starts[-1]),
+            grams=np.fromiter((_packed(*one) for found in cut for one in found.items()), np.uint32, starts[-1]),
             starts=starts,
             owners=np.repeat(np.arange(len(texts), dtype=np.int32), [len(one) for one in texts]),
         )  # fmt: skip
@@ -86,10 +86,13 @@ class Wordings:
         rows = _offsets([len(part.grams) for part in parts])
         return cls(
             grams=np.concatenate([part.grams for part in parts]),
-            times=np.concatenate([part.times for part in parts]),
             starts=np.concatenate([*(part.starts[:-1] + first for part, first in zip(parts, rows, strict=False)), rows[-1:]]),
             owners=np.concatenate([part.owners + first for part, first in zip(parts, _offsets(sizes), strict=False)]),
         )  # fmt: skip
+
+
+def _packed(gram: int, times: int) -> int:
+    return gram | min(times, MOST_TIMES) << GRAM.bit_length()
 
 
 def _offsets(sizes: Sequence[int]) -> Numbers:
@@ -100,7 +103,7 @@ def _offsets(sizes: Sequence[int]) -> Numbers:
 class Wording:
     """The texts of the tools that one view sees, weighed by how rare each gram is among them."""
 
-    __slots__ = ("_lengths", "_rarity", "_starts", "_texts")
+    __slots__ = ("_first", "_lengths", "_rarity", "_single", "_texts")
 
     def __init__(self, texts: Wordings, sees: npt.NDArray[np.bool_]) -> None:
         self._texts = texts
@@ -109,11 +112,12 @@ class Wording:
         buckets = texts.grams & _BUCKET
         frequency = np.bincount(buckets if seen.all() else buckets[np.repeat(seen, sizes)], minlength=BUCKETS)
         self._rarity = np.log((np.count_nonzero(seen) + 1) / (frequency + 1), dtype=np.float32) + np.float32(1)
-        squares = np.square(SAID[texts.times] * self._rarity[buckets])
+        squares = np.square(SAID[texts.grams >> _TIMES] * self._rarity[buckets])
         # Every text ends before the one that stands behind it, so an empty one would take its neighbour's first gram.
         sums = np.add.reduceat(squares, np.minimum(texts.starts[:-1], len(squares) - 1)) if len(squares) else squares
         self._lengths = np.sqrt(np.where(sizes > 0, sums, 1.0)) if len(squares) else np.ones(len(sizes), np.float32)
-        self._starts = texts.starts[np.searchsorted(texts.owners, np.arange(len(sees) + 1))]  # of each tool's texts
+        self._single = len(texts.owners) == len(sees)  # no tool has hints, and so each has one text
+        self._first = np.searchsorted(texts.owners, np.arange(len(sees) + 1))  # of each tool's texts
 
     def likeness(self, stems: Sequence[str], places: Places) -> Doubles:
         """Of each of these tools, 0..1: how closely its texts follow these words."""
@@ -121,34 +125,37 @@ class Wording:
         if not said or not len(places):
             return np.zeros(len(places))
         asked = np.fromiter(said, np.uint32, len(said))
-        starts, ends = self._starts.take(places), self._starts.take(places + 1)
+        texts, owners = self._of(places)
+        starts, ends = self._texts.starts.take(texts), self._texts.starts.take(texts + 1)
         held = laid_out(self._texts.grams, starts.tolist(), ends.tolist())
         # Where no gram of the request is found, the first stands, which is another one.
         slots = np.zeros(SLOTS, np.int16)
         slots[asked & _SLOT] = np.arange(len(asked))
         slot = slots.take(held & _SLOT)
-        met = (asked.take(slot) == held).nonzero()[0]
+        met = (asked.take(slot) == held & _GRAM).nonzero()[0]
         if not len(met):
             return np.zeros(len(places))
-        lengths = ends - starts
-        owner = np.arange(len(places)).repeat(lengths).take(met)
-        rows = met + (starts - (lengths.cumsum() - lengths)).take(owner)
-        worth = self._weights(asked, said.values()).take(slot.take(met))
-        return self._cosines(rows, owner, worth, len(places))
+        text = np.arange(len(texts)).repeat(ends - starts).take(met)
+        begins = np.concatenate([_TRUE, text[1:] != text[:-1]]).nonzero()[0]  # where another text begins
+        shared = SAID.take(held.take(met) >> _TIMES) * self._weights(asked, said).take(slot.take(met))
+        text = text.take(begins)
+        cosines = np.add.reduceat(shared, begins) / self._lengths.take(texts.take(text))
+        # The texts of a tool add up like the sides of a right angle.
+        squares = np.bincount(owners.take(text), weights=cosines.astype(np.float64) ** 2, minlength=len(places))
+        return np.asarray(np.minimum(np.sqrt(squares), 1.0))
 
-    def _weights(self, asked: Grams, times: Collection[int]) -> npt.NDArray[np.float32]:
+    def _of(self, places: Places) -> tuple[Places, Places]:
+        """The texts of these tools, and whose each is, counted through."""
+        if self._single:
+            return places, np.arange(len(places))
+        first = self._first.take(places)
+        counts = self._first.take(places + 1) - first
+        owners = np.arange(len(places)).repeat(counts)
+        return np.arange(len(owners)) + (first - (counts.cumsum() - counts)).take(owners), owners
+
+    def _weights(self, asked: Grams, said: Mapping[int, int]) -> npt.NDArray[np.float32]:
         """What each gram of a request says, by its rarity on both sides of the cosine."""
         rarity = self._rarity.take(asked & _BUCKET)
-        weights = SAID.take(np.minimum(np.fromiter(times, np.intp, len(times)), MOST_TIMES)) * rarity
+        weights = SAID.take(np.fromiter(said.values(), np.intp, len(said)), mode="clip") * rarity
         weights *= rarity / math.sqrt(float(weights @ weights))
         return np.asarray(weights)
-
-    def _cosines(self, rows: Places, owner: Places, worth: npt.NDArray[np.float32], size: int) -> Doubles:
-        """The shared grams of each text added up, and the texts of each owner like the sides of a right angle."""
-        texts = self._texts
-        text = texts.starts.searchsorted(rows, "right")  # counted from one
-        begins = np.concatenate([_TRUE, text[1:] != text[:-1]]).nonzero()[0]  # where another text begins
-        shared = SAID.take(texts.times.take(rows)) * worth
-        cosines = np.add.reduceat(shared, begins) / self._lengths.take(text.take(begins) - 1)
-        squares = np.bincount(owner.take(begins), weights=cosines.astype(np.float64) ** 2, minlength=size)
-        return np.asarray(np.minimum(np.sqrt(squares), 1.0))
