@@ -34,6 +34,7 @@ _EDIT = {
     "key.manage",
     "harness.ask",
     "registry.try",
+    "registry.import",
     "view.share",
 }
 _REVIEW = {"draft.propose", "revision.review", "revision.publish", "view.share"}

@@ -84,6 +84,7 @@ _CAN = {
     "make_key": "key.manage",
     "connect": "harness.connect",
     "share_view": "view.share",
+    "import": "registry.import",
 }
 
 

@@ -14,14 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import allows, may
-from control.web import confirming, diffing, reviewing, views
+from control.web import confirming, diffing, exporting, reviewing, views
 from control.web.filters import NEWEST_FIRST, Filters, ends
 from control.web.forms.publish import CommentForm, RestoreForm, ReviewForm
 from routing import listings
 from routing.choices import RevisionState
 from routing.engine.diff import diff
 from routing.errors import NotFound, RoutingError
-from routing.formats.native import write_yaml
 from routing.manifests import EMPTY, thaw
 from routing.models import Revision, Workspace
 from routing.reviewing import edits_of
@@ -94,11 +93,9 @@ def _base(workspace: Workspace, revision: Revision) -> dict[str, Any]:
 
 @require_safe
 @may("revision.view")
-def export(request: HttpRequest, workspace: Workspace, number: int) -> HttpResponse:
+def export(request: HttpRequest, workspace: Workspace, number: int, form: str) -> HttpResponse:
     revision = _find(workspace, number)
-    response = HttpResponse(write_yaml(thaw(revision)), content_type="application/yaml; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{workspace.name}-revision-{number}.yaml"'
-    return response
+    return exporting.document(thaw(revision), form, f"{workspace.name}-revision-{number}")
 
 
 # --- reviews ----------------------------------------------------------------------------------------------------------

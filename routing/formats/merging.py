@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -20,6 +20,10 @@ _ORDER = (
 )  # fmt: skip
 
 
+Choices = Mapping[tuple[str, str], str]  # (kind, name) -> strategy
+_Chosen = Callable[[str, str], str]
+
+
 @dataclass(slots=True)
 class Merged:
     document: dict[str, Any]
@@ -33,29 +37,35 @@ def merge(
     imported: Mapping[str, Any],
     *,
     strategy: str = "update",
+    choices: Choices | None = None,
     keep_tools: bool = False,
     gateway: Mapping[str, Any] | None = None,
     assumed: Mapping[str, Any] | None = None,
 ) -> Merged:
     """What `present` says, with what `imported` adds. Where both have an entry of one name the strategy decides:
     take the imported one, keep the present one, take both under two names, or refuse. Equal entries are left alone.
+    `choices` names another strategy for single entries, by their names in the import.
 
     `keep_tools` keeps an endpoint's known tools when the import does not list any. `gateway` holds the settings that the
     import itself states (by default those of its document), `assumed` those that it means where there is nothing yet.
     """
     if keep_tools:
         imported = _with_known_tools(present, imported)
-    if strategy == "rename":
-        imported, renamed = _rename_clashes(present, imported)
-    else:
-        renamed = set()
+    picked = choices or {}
+
+    def chosen(kind: str, name: str) -> str:
+        return picked.get((kind, name), strategy)
+
+    renamed: set[tuple[str, str]] = set()
+    if "rename" in {strategy, *picked.values()}:
+        imported, renamed = _rename_clashes(present, imported, chosen)
     merged = Merged(document=dict(present))
     stated = imported.get("gateway", {}) if gateway is None else gateway
     is_new = not present.get("gateway") and not present.get("endpoints")
     _merge_gateway(merged, {**(assumed or {}), **stated} if is_new else stated, strategy)
-    _merge_groups(merged, imported, strategy, renamed)
+    _merge_groups(merged, imported, chosen, renamed)
     for section, kind in SECTIONS.items():
-        _merge_section(merged, imported, section, kind, strategy, renamed)
+        _merge_section(merged, imported, section, kind, chosen, renamed)
     for section in _LISTS:
         known = list(present.get(section, ()))
         merged.document[section] = known + [one for one in imported.get(section, ()) if one not in known]
@@ -78,10 +88,10 @@ def _merge_gateway(merged: Merged, stated: Mapping[str, Any], strategy: str) -> 
     merged.document["gateway"] = settings
 
 
-def _merge_groups(merged: Merged, imported: Mapping[str, Any], strategy: str, renamed: set[tuple[str, str]]) -> None:
+def _merge_groups(merged: Merged, imported: Mapping[str, Any], chosen: _Chosen, renamed: set[tuple[str, str]]) -> None:
     groups = dict(merged.document.get("groups", {}))
     for name, members in imported.get("groups", {}).items():
-        action = _action(groups.get(name), members, strategy)
+        action = _action(groups.get(name), members, chosen("group", name))
         if action in ("added", "updated"):
             groups[name] = list(members)
         merged.actions["group", name] = "renamed" if ("group", name) in renamed else action
@@ -89,14 +99,14 @@ def _merge_groups(merged: Merged, imported: Mapping[str, Any], strategy: str, re
 
 
 def _merge_section(
-    merged: Merged, imported: Mapping[str, Any], section: str, kind: str, strategy: str, renamed: set[tuple[str, str]]
+    merged: Merged, imported: Mapping[str, Any], section: str, kind: str, chosen: _Chosen, renamed: set[tuple[str, str]]
 ) -> None:
     entries = list(merged.document.get(section, ()))
     places = {entry["name"]: place for place, entry in enumerate(entries)}
     for entry in imported.get(section, ()):
         name = entry["name"]
         place = places.get(name)
-        action = _action(None if place is None else entries[place], entry, strategy)
+        action = _action(None if place is None else entries[place], entry, chosen(kind, name))
         if place is None:
             entries.append(entry)
         elif action == "updated":
@@ -125,14 +135,16 @@ def _with_known_tools(present: Mapping[str, Any], imported: Mapping[str, Any]) -
 
 
 def _rename_clashes(
-    present: Mapping[str, Any], imported: Mapping[str, Any]
+    present: Mapping[str, Any], imported: Mapping[str, Any], chosen: _Chosen
 ) -> tuple[dict[str, Any], set[tuple[str, str]]]:
     """The imported document with new names for entries that differ from present ones, and which those are."""
     names: dict[str, dict[str, str]] = {}
     renamed: set[tuple[str, str]] = set()
     for section, kind in {**SECTIONS, "groups": "group"}.items():
         known, new = _by_name(present, section), _by_name(imported, section)
-        clashes = [name for name in new if name in known and known[name] != new[name]]
+        clashes = [
+            name for name in new if name in known and known[name] != new[name] and chosen(kind, name) == "rename"
+        ]
         taken = set(known) | set(new)
         names[section] = {}
         for name in clashes:

@@ -115,7 +115,9 @@ def _read_native(values: Mapping[str, Any], listed: Mapping[str, list[Any]], rep
     document = dict(values)
     if listed and isinstance(document.get("endpoints"), list):
         document["endpoints"] = [dict(one) if isinstance(one, Mapping) else one for one in document["endpoints"]]
-    names = [one.get("name") for one in document.get("endpoints") or () if isinstance(one, Mapping)]
+    listing = document.get("endpoints")
+    listing = listing if isinstance(listing, list) else []  # anything else is told when it is validated
+    names = [one.get("name") for one in listing if isinstance(one, Mapping)]
     add_tools(document, listed, {name: name for name in names if isinstance(name, str)}, report)
     return _finish("switchyard", document, {}, {}, report)
 

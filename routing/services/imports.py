@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
 
 from routing.engine.canonical import digest_of
-from routing.errors import InvalidRegistry
+from routing.errors import InvalidRegistry, StaleDraft
 from routing.formats import Import, read
-from routing.formats.merging import Merged, merge
+from routing.formats.merging import Choices, Merged, merge
 from routing.models import Actor, Workspace
 from routing.services import registry, revisions
 
 Detail = dict[str, Any]
-REFUSED, DRY_RUN, UNCHANGED = "refused", "dry_run", "unchanged"
+REFUSED, DRY_RUN, UNCHANGED, DRAFT = "refused", "dry_run", "unchanged", "draft"
 
 
 def import_registry(
@@ -32,6 +32,75 @@ def import_registry(
 ) -> Detail:
     """The answer of POST /registry/import. Its `state` is `refused` when something is wrong; then nothing was stored."""
     found = read(content, format, filename, tools)
+
+    def store(document: Detail) -> Detail:
+        return _propose(workspace, document, message=message, by=by)
+
+    return _bring_in(workspace, found, None if dry_run else store, filename=filename, strategy=strategy)
+
+
+@transaction.atomic
+def into_draft(
+    workspace: Workspace,
+    found: Import,
+    *,
+    strategy: str = "update",
+    choices: Choices | None = None,
+    seen: str | None = None,
+    message: str = "",
+    by: Actor,
+) -> Detail:
+    """Bring what was read into the draft, proposing nothing. Answered as `import_registry`; the state is `draft`,
+    `unchanged` or `refused`. Raises StaleDraft when the draft's digest is no longer `seen`.
+    """
+    registry.lock(workspace)
+    present = registry.draft_digest(workspace)
+    if seen is not None and seen != present:
+        raise StaleDraft("The draft has changed since the import was looked at.")
+
+    def store(document: Detail) -> Detail:
+        if digest_of(document) == present:
+            return {"state": UNCHANGED, "digest": present}
+        registry.replace_working_copy(workspace, document, by=by, action="registry.imported", message=message)
+        return {"state": DRAFT, "digest": digest_of(document)}
+
+    return _bring_in(workspace, found, store, strategy=strategy, choices=choices)
+
+
+def look(
+    workspace: Workspace, found: Import, *, strategy: str = "update", choices: Choices | None = None
+) -> tuple[Detail, str]:
+    """What `into_draft` would do, storing nothing, and the digest of the draft that it was worked out for."""
+    with transaction.atomic():
+        registry.lock(workspace)
+        answer = _bring_in(workspace, found, None, strategy=strategy, choices=choices)
+        return answer, registry.draft_digest(workspace)
+
+
+def clashes(workspace: Workspace, found: Import) -> list[tuple[str, str]]:
+    """Kind and name of the entries that the draft has too, and differently: those that a strategy decides."""
+    if found.problems or found.document is None:
+        return []
+    merged = merge(
+        registry.working_document(workspace),
+        found.document,
+        keep_tools=found.format != "switchyard",
+        gateway=found.gateway,
+        assumed=found.assumed,
+    )
+    return [entry for entry, action in merged.actions.items() if action == "updated" and entry[0] != "gateway"]
+
+
+def _bring_in(
+    workspace: Workspace,
+    found: Import,
+    store: Callable[[Detail], Detail] | None,
+    *,
+    filename: str | None = None,
+    strategy: str = "update",
+    choices: Choices | None = None,
+) -> Detail:
+    """Merge what was read into the draft and hand the sound outcome to `store`; without one it is a dry run."""
     if found.problems or found.document is None:
         return _refused(found, list(found.entries), list(found.problems), filename)
     with transaction.atomic():
@@ -41,6 +110,7 @@ def import_registry(
             before,
             found.document,
             strategy=strategy,
+            choices=choices,
             keep_tools=found.format != "switchyard",
             gateway=found.gateway,
             assumed=found.assumed,
@@ -54,9 +124,9 @@ def import_registry(
         except InvalidRegistry as error:
             return _refused(found, entries, error.details, filename)
         answer = _answer(found, [*entries, *_left_out(found)], [*warnings, *_without_tools(found, document)])
-        if dry_run:
+        if store is None:
             return answer | {"state": DRY_RUN, "digest": digest_of(document)}
-        return answer | _propose(workspace, document, message=message, by=by)
+        return answer | store(document)
 
 
 def _propose(workspace: Workspace, document: Mapping[str, Any], *, message: str, by: Actor) -> Detail:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import threading
@@ -21,6 +22,7 @@ from routing import working
 from routing.engine.diff import Change
 from routing.errors import InvalidRegistry
 from routing.events import GENESIS
+from routing.formats import read
 from routing.models import (
     Actor,
     AuditEntry,
@@ -153,6 +155,12 @@ WRITES = {
     "routing.services.inspections.take": (
         _inspected,
         lambda w, row: inspections.take(w, row.pk, ["read"], read=_version(w), by=EDITOR),
+    ),
+    "routing.services.imports.into_draft": (
+        None,
+        lambda w, _: imports.into_draft(
+            w, read(json.dumps({"version": 1, "capabilities": [{"name": "paper"}]})), by=EDITOR
+        ),
     ),
     "routing.services.registry.propose_draft": (
         lambda w: registry.replace_working_copy(w, CHANGED, by=EDITOR),
