@@ -96,6 +96,11 @@ def roles_in(workspace_id: Any) -> dict[str, str]:
     return dict(Membership.objects.active().filter(workspace_id=workspace_id).values_list("user__username", "role"))
 
 
+def may_publish(workspace_id: Any, person: str) -> bool:
+    """Whether a person (or the installation) may publish in a workspace today: asked when a schedule comes to its time."""
+    return allows(role_of_maker(workspace_id, person), "revision.publish")
+
+
 def may(action: str, *, posts: str = "") -> Callable[..., Any]:
     """Let a console view run only for members of its workspace whose role has the action; `posts` where POST needs another.
 

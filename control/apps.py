@@ -7,6 +7,8 @@ class ControlConfig(AppConfig):
     verbose_name = "Switchyard console and API"
 
     def ready(self) -> None:
-        from control import signing
+        from control import access, signing
+        from routing.services import schedules
 
         signing.connect()
+        schedules.ask(access.may_publish)

@@ -118,6 +118,7 @@ CELERY_TASK_ROUTES = {
     "routing.tasks.write_ledger": {"queue": "ledger"},
     "routing.tasks.sweep": {"queue": "ledger"},
     "routing.tasks.recalibrate": {"queue": "ledger"},
+    "routing.tasks.publish_due": {"queue": "ledger"},
     "routing.tasks.run_search": {"queue": "search"},
     "routing.tasks.make_vectors": {"queue": "search"},  # it may take minutes, and nobody waits for it
 }
@@ -137,6 +138,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "routing.tasks.sweep", "schedule": 1.0, "options": {"queue": "ledger", "expires": 5}},
+    # Costs one read of an index that holds what waits and no more.
+    "publish_due": {
+        "task": "routing.tasks.publish_due",
+        "schedule": 2.0,
+        "options": {"queue": "ledger", "expires": 10},
+    },
     # Costs one read of a short table where no workspace has enough new outcomes.
     "recalibrate": {
         "task": "routing.tasks.recalibrate",

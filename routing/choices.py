@@ -28,6 +28,16 @@ class InspectionKind(models.TextChoices):
     DISCOVER = "discover"
 
 
+class ScheduleState(models.TextChoices):
+    """Where a publication that was set for a time stands; all but the first are final."""
+
+    WAITING = "waiting"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    VOID = "void"  # what was to be published changed or is gone
+    FAILED = "failed"
+
+
 class DecisionType(models.TextChoices):
     RESOLVE = "resolve"
     ROUTE = "route"

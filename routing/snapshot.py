@@ -81,10 +81,10 @@ def _live(row: Workspace, calibration: Calibration, previous: Live | None) -> Li
     )
 
 
-def try_out(workspace_id: Any, document: Mapping[str, Any]) -> None:
+def try_out(workspace_id: Any, document: Mapping[str, Any]) -> Catalog:
     """Compile a document as every process will once it is live; raises whatever stands in the way."""
     last = _snapshot.get().get(workspace_id)
-    compiled(document, last.catalog if last else None)
+    return compiled(document, last.catalog if last else None)
 
 
 def compiled(document: Mapping[str, Any], previous: Catalog | None) -> Catalog:

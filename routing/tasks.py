@@ -7,7 +7,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from routing.services import calibration, decisions, inspections, ledger, meaning
+from routing.services import calibration, decisions, inspections, ledger, meaning, schedules
 
 LINGER_S = 0.08
 
@@ -30,6 +30,12 @@ def sweep() -> None:
     """Queue again what was lost on the way, give up what is too old, and write what waits."""
     decisions.sweep()
     meaning.sweep()
+
+
+@shared_task(ignore_result=True)
+def publish_due() -> None:
+    """Publish what was set for a time that has come."""
+    schedules.run_due()
 
 
 @shared_task(ignore_result=True)

@@ -14,7 +14,7 @@ from routing.models.registry import (
     ScopeRow,
     ToolRow,
 )
-from routing.models.revisions import Edit, Entry, Generation, Review, Revision
+from routing.models.revisions import Edit, Entry, Generation, Remark, Review, Revision, Schedule
 from routing.models.vectors import TextVector
 from routing.models.workspaces import Workspace
 
@@ -37,8 +37,10 @@ __all__ = [
     "PendingEvent",
     "PolicyRow",
     "Receipt",
+    "Remark",
     "Review",
     "Revision",
+    "Schedule",
     "ScopeRow",
     "TextVector",
     "ToolRow",

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
 
-from routing.choices import RevisionState, Verdict
+from routing.choices import RevisionState, ScheduleState, Verdict
 from routing.models.fields import JsonTextField
 
 
@@ -95,10 +95,60 @@ class Edit(models.Model):
     at = models.DateTimeField()
     message = models.TextField(blank=True)
     paths = JsonTextField(default=list)  # as in a document's differences; "" stands for the whole document
+    step = models.BinaryField(null=True, blank=True)  # both sides of what it changed, deflated: to take it back
 
     class Meta:
         ordering = ("id",)
         indexes = [models.Index(fields=("workspace", "revision"), name="edit_by_draft_or_revision")]
+
+
+class Remark(models.Model):
+    """What somebody says about one line of a change, or an answer to that. It is the draft's until a proposal has it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="remarks")
+    revision = models.ForeignKey(Revision, null=True, blank=True, on_delete=models.CASCADE, related_name="remarks")
+    answers = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE, related_name="answered_by")
+    path = models.TextField()  # of the change, as in a document's differences
+    line = models.PositiveSmallIntegerField(default=0)  # of the change as it is shown, from 1; 0 is the whole change
+    quote = models.TextField(blank=True)  # what that line said
+    person = models.CharField(max_length=200)
+    by = models.CharField(max_length=200)
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    resolved_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        indexes = [models.Index(fields=("workspace", "revision"), name="remark_by_draft_or_revision")]
+
+
+class Schedule(models.Model):
+    """A proposal that goes live at a time, once, if nothing stands in the way then."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="schedules")
+    revision = models.ForeignKey(Revision, on_delete=models.CASCADE, related_name="schedules")
+    at = models.DateTimeField()
+    state = models.CharField(max_length=16, choices=ScheduleState.choices, default=ScheduleState.WAITING)
+    message = models.TextField(blank=True)
+    actor_kind = models.CharField(max_length=16)
+    actor = models.CharField(max_length=200)  # who set it, and as whom it is published
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True)  # why it failed or is void
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=("workspace",), condition=Q(state=ScheduleState.WAITING), name="one_waiting_schedule"
+            )
+        ]
+        indexes = [
+            models.Index(fields=("at",), name="schedule_due", condition=Q(state=ScheduleState.WAITING)),
+        ]
 
 
 class Generation(models.Model):

@@ -19,7 +19,7 @@ from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
 from routing.errors import InvalidRegistry, StaleDraft
 from routing.manifests import thaw
-from routing.models import Actor, Revision, Workspace
+from routing.models import Actor, Edit, Revision, Workspace
 from routing.services import audit, edits, reviews, revisions
 from routing.working import WorkingCopy
 
@@ -50,6 +50,12 @@ def checked(document: Mapping[str, Any]) -> tuple[Document, list[Mapping[str, An
     """The document in its canonical spelling, and warnings; raises InvalidRegistry with every problem."""
     copy, warnings = _read(document)
     return copy.document, warnings
+
+
+def copy_for(document: Mapping[str, Any]) -> WorkingCopy:
+    """A document in its canonical spelling with its values; raises RegistryError with every problem."""
+    registry = parse_document(document).registry
+    return WorkingCopy(document=to_document(registry), registry=registry)
 
 
 def _read(document: Mapping[str, Any]) -> tuple[WorkingCopy, list[Mapping[str, Any]]]:
@@ -90,12 +96,13 @@ def note_change(
     action: str,
     target: str,
     message: str = "",
+    undoes: Edit | None = None,
     by: Actor,
 ) -> None:
     """What every write to the working copy ends with: an entry of the audit log, and who changed it last.
 
     Nobody did when it says what is live, and the same as before when nothing changed. A change takes the approvals of an
-    open proposal that says something else.
+    open proposal that says something else. `undoes` is the edit that this takes back: it is gone with what it did.
     """
     changes = diff(before.document, after.document)
     audit.record(
@@ -110,13 +117,15 @@ def note_change(
     )
     if changes:
         working.written(workspace, after)
-        reviews.void(workspace, after.digest)
+        reviews.void(workspace, after.digest, by=by)
     if after.digest == working.live_digest(workspace):
         _set_author(workspace, "")
         edits.drop(workspace)
+    elif undoes is not None:
+        _set_author(workspace, edits.take_back(undoes))
     elif changes:
         _set_author(workspace, str(by))
-        edits.note(workspace, changes, message=message, by=by)
+        edits.note(workspace, changes, before=before.document, after=after.document, message=message, by=by)
 
 
 def _set_author(workspace: Workspace, name: str) -> None:

@@ -10,7 +10,7 @@ from routing.choices import RevisionState, Verdict
 from routing.errors import InvalidRequest, NotAllowed, Superseded
 from routing.models import Actor, Review, Revision, Workspace
 from routing.reviewing import proposal_of, standing
-from routing.services import audit, revisions
+from routing.services import audit, revisions, waiting
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ def reject(workspace: Workspace, number: int, *, reason: str, by: Actor) -> Revi
         raise InvalidRequest("reason: is required", [{"path": "reason", "message": "is required"}])
     _, revision = _open(workspace, number)
     _say(revision, Verdict.REJECTED, reason, by)
+    waiting.give_up(workspace, f"Revision {number} was rejected.", by=by)
     revision.state = RevisionState.REJECTED
     revision.save(update_fields=["state"])
     return revision
@@ -58,7 +59,7 @@ def comment(workspace: Workspace, number: int, *, text: str, by: Actor) -> Revie
     return _say(revision, Verdict.COMMENTED, text, by)
 
 
-def void(workspace: Workspace, digest: str) -> None:
+def void(workspace: Workspace, digest: str, *, by: Actor) -> None:
     """The draft now has this digest: approvals of a proposal that says something else no longer hold."""
     proposal = proposal_of(workspace)
     if proposal is None or proposal.digest == digest:
@@ -66,6 +67,7 @@ def void(workspace: Workspace, digest: str) -> None:
     if proposal.reviews.filter(verdict=Verdict.APPROVED, void=False).update(void=True):
         logger.info("approvals of revision %s of %s are void: the draft changed", proposal.number, workspace.name)
     Revision.objects.filter(pk=proposal.pk).update(state=RevisionState.PROPOSED)
+    waiting.give_up(workspace, f"The draft changed after revision {proposal.number} was scheduled.", by=by)
 
 
 def _open(workspace: Workspace, number: int) -> tuple[Workspace, Revision]:

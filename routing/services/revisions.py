@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from routing import bus, generation, mapping, snapshot, working
-from routing.choices import RevisionState
+from routing import bus, generation, mapping, working
+from routing.choices import AuditResult, RevisionState
 from routing.engine.canonical import digest_of, document_digest
 from routing.engine.diff import diff
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
-from routing.errors import InvalidRegistry, NeedsApproval, NotFound, Superseded
+from routing.errors import ExpectationsFailed, InvalidRegistry, NeedsApproval, NotFound, StaleDraft, Superseded
 from routing.manifests import EMPTY, freeze, thaw
 from routing.models import Actor, Revision, Workspace
-from routing.reviewing import authors_of, edits_of, standing
-from routing.services import audit, edits
+from routing.reviewing import authors_of, edits_of, proposal_of, standing
+from routing.services import audit, checks, edits, waiting
+from routing.services.edits import hand_on
 from routing.working import WorkingCopy
 
 logger = logging.getLogger(__name__)
@@ -66,12 +68,16 @@ def propose(
     if same is not None and same.state == RevisionState.LIVE:
         withdrawn = _withdraw_proposals(locked)
         if withdrawn:
+            waiting.give_up(locked, "The proposal was withdrawn: the draft says what is live.", by=by)
             audit.record(locked.pk, "proposal.withdrawn", f"revision {withdrawn[0]}", by=by, message=message)
     live_now = thaw(locked.live_revision) if locked.live_revision else EMPTY
     authors = authors_of(diff(live_now, canonical), edits_of(locked)) or [by.person]
     if same is not None:
         return _also_by(same, authors)
+    before_it = proposal_of(locked)
     withdrawn = _withdraw_proposals(locked)
+    if withdrawn:
+        waiting.give_up(locked, "A newer proposal took its place.", by=by)
     newest = Revision.objects.filter(workspace=locked).aggregate(newest=Max("number"))["newest"] or 0
     live = locked.live_revision
     revision = Revision.objects.create(
@@ -93,6 +99,7 @@ def propose(
         after={"digest": digest},
         message=message,
     )
+    hand_on(revision, before_it)
     return revision
 
 
@@ -116,25 +123,57 @@ def _also_by(revision: Revision, authors: list[str]) -> Revision:
 OPEN = (RevisionState.PROPOSED, RevisionState.APPROVED)
 
 
-@transaction.atomic
-def publish(workspace: Workspace, *, message: str, emergency: bool = False, by: Actor) -> Revision:
+def publish(
+    workspace: Workspace, *, message: str, emergency: bool = False, seen: str | None = None, by: Actor
+) -> Revision:
     """Freeze the working copy and make it live. Every process answers from it within a second.
 
-    Publishing what is live already changes nothing and returns the live revision. Raises NeedsApproval as publish_revision.
+    Publishing what is live already changes nothing and returns the live revision. Raises as publish_revision, and
+    StaleDraft when `seen` is given and is not the working copy's digest.
     """
-    revision = propose(workspace, mapping.document_of(workspace), message=message, by=by)
-    return publish_revision(workspace, revision.number, message=message, emergency=emergency, by=by)
+    with _told_when_refused(workspace, "draft", message, by):
+        Workspace.objects.select_for_update().get(pk=workspace.pk)
+        draft = working.copy_of(workspace)
+        if seen is not None and seen != draft.digest:
+            raise StaleDraft("The draft changed since it was read; nothing was published.")
+        revision = propose(workspace, draft.document, message=message, by=by)
+        return _publish(workspace, revision.number, message=message, emergency=emergency, by=by)
 
 
-@transaction.atomic
 def publish_revision(
     workspace: Workspace, number: int, *, message: str, emergency: bool = False, by: Actor
 ) -> Revision:
     """Make a proposed revision live; one that is live already stays so.
 
-    Raises NotFound, Superseded when it is no open proposal or its base is no longer live, and NeedsApproval when it has
-    fewer approvals than the workspace asks for and this is no emergency. Who may call it one is for the doors to say.
+    Raises NotFound, Superseded when it is no open proposal or its base is no longer live, and, when this is no emergency,
+    NeedsApproval when it has fewer approvals than the workspace asks for and ExpectationsFailed when it does not do what
+    it expects of itself. Who may call it an emergency is for the doors to say. A refusal is told to the audit log.
     """
+    with _told_when_refused(workspace, f"revision {number}", message, by):
+        return _publish(workspace, number, message=message, emergency=emergency, by=by)
+
+
+@contextmanager
+def _told_when_refused(workspace: Workspace, target: str, message: str, by: Actor) -> Iterator[None]:
+    """All or nothing inside; that it was refused, and why, outlives what is rolled back."""
+    try:
+        with transaction.atomic():
+            yield
+    except (NeedsApproval, ExpectationsFailed, Superseded, StaleDraft) as error:
+        told = {"code": error.code, "why": error.message}
+        audit.record(
+            workspace.pk,
+            "revision.published",
+            target,
+            by=by,
+            after=told,
+            message=message,
+            result=AuditResult.REFUSED,
+        )
+        raise
+
+
+def _publish(workspace: Workspace, number: int, *, message: str, emergency: bool, by: Actor) -> Revision:
     locked = Workspace.objects.select_for_update().get(pk=workspace.pk)
     revision = find(workspace, number)
     if revision.state == RevisionState.LIVE:
@@ -150,14 +189,24 @@ def publish_revision(
             f"Revision {number} has {len(found.given)} of the {found.needed} approvals that this workspace asks for.",
             [{"path": "approvals", "message": "not enough", "value": len(found.given), "allowed": found.needed}],
         )
-    _try_out(revision)
-    _note_publication(locked, revision, message=message, bypassed=bool(found.missing), by=by)
+    broken = _broken(revision)
+    if broken and not emergency:
+        raise checks.refusal(number, broken)
+    _note_publication(locked, revision, message=message, bypassed=bool(found.missing), broken=broken, by=by)
     revision.approvals_needed, revision.emergency = found.needed, emergency
     return _make_live(revision, message=message, by=by)
 
 
-def _note_publication(workspace: Workspace, revision: Revision, *, message: str, bypassed: bool, by: Actor) -> None:
-    """`bypassed` says that approvals were needed and this was an emergency."""
+def _note_publication(
+    workspace: Workspace,
+    revision: Revision,
+    *,
+    message: str,
+    bypassed: bool,
+    broken: Sequence[checks.Broken],
+    by: Actor,
+) -> None:
+    """`bypassed` says that approvals were needed and this was an emergency; `broken` are expectations overridden so."""
     live = workspace.live_revision
     before = thaw(live) if live else EMPTY
     after: dict[str, Any] = {"live_revision": revision.number, "digest": revision.digest}
@@ -167,16 +216,20 @@ def _note_publication(workspace: Workspace, revision: Revision, *, message: str,
         f"revision {revision.number}",
         by=by,
         before={"live_revision": live.number if live else None, "digest": live.digest if live else digest_of(before)},
-        after=after | ({"emergency": True} if bypassed else {}),
+        after=after
+        | ({"emergency": True} if bypassed or broken else {})
+        | ({"expectations_failed": [one.name for one in broken]} if broken else {}),
         changes=diff(before, thaw(revision)),
         message=message or revision.message,
     )
 
 
-def _try_out(revision: Revision) -> None:
-    """What no process could load must not go live; a valid document always can, so this names a fault of ours."""
+def _broken(revision: Revision) -> Sequence[checks.Broken]:
+    """What the document expects of itself and does not do. What no process could load must not go live either; a valid
+    document always can, so that names a fault of ours.
+    """
     try:
-        snapshot.try_out(revision.workspace_id, thaw(revision))
+        return checks.expectations_of(revision.workspace_id, thaw(revision), revision.digest, anew=True).broken
     except DatabaseError:
         raise
     except Exception as error:
@@ -203,6 +256,7 @@ def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
     revision.published_by = str(by)
     revision.save(update_fields=["state", "message", "published_at", "published_by", "approvals_needed", "emergency"])
     Workspace.objects.filter(pk=revision.workspace_id).update(live_revision=revision)
+    waiting.give_up(revision.workspace, f"Revision {revision.number} went live before.", by=by)
     edits.settle(revision, document, draft.document)
     if draft.digest == revision.digest:
         Workspace.objects.filter(pk=revision.workspace_id).update(draft_by="")  # nothing is left to be lost
