@@ -84,11 +84,12 @@ class Cut:
     number: int
     pages: int
     total: int
+    size: int = PAGE
 
     @property
     def first(self) -> int:
         """Place of the first row in the whole list, from 1; 0 in an empty list."""
-        return (self.number - 1) * PAGE + 1 if self.rows else 0
+        return (self.number - 1) * self.size + 1 if self.rows else 0
 
     @property
     def last(self) -> int:
@@ -98,7 +99,7 @@ class Cut:
 def cut(rows: Sequence[Any], number: int, size: int = PAGE) -> Cut:
     pages = max(1, -(-len(rows) // size))
     number = min(max(number, 1), pages)
-    return Cut(rows=rows[(number - 1) * size : number * size], number=number, pages=pages, total=len(rows))
+    return Cut(rows=rows[(number - 1) * size : number * size], number=number, pages=pages, total=len(rows), size=size)
 
 
 # --- what a scope reaches ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from itertools import chain
 
 from routing.choices import RevisionState, Verdict
 from routing.engine.diff import Change
-from routing.models import Edit, Review, Revision, Workspace
+from routing.models import AuditEntry, Edit, Review, Revision, Workspace
 
 _ENTRY = re.compile(r"[^.\[]*(?:\[[^\]]*\])?")
 
@@ -98,3 +98,20 @@ def entry_of(path: str) -> str:
     """`endpoints[git].tools[log].risk` → `endpoints[git]`."""
     found = _ENTRY.match(path)
     return found.group() if found else path
+
+
+MOST_SINCE = 20
+
+
+def changes_since(workspace: Workspace, digest: str) -> list[AuditEntry]:
+    """What was done to the draft after it had this digest, oldest first; nothing when that is long ago or never was."""
+    found: list[AuditEntry] = []
+    for entry in AuditEntry.objects.filter(workspace=workspace)[:200]:
+        after = entry.after or {}
+        if after.get("digest") == digest:
+            return found[-MOST_SINCE:][::-1]
+        if (entry.before or {}).get("digest") and after.get("digest") and entry.changes:
+            found.append(entry)
+        if (entry.before or {}).get("digest") == digest:
+            return found[-MOST_SINCE:][::-1]
+    return []

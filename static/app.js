@@ -7,7 +7,7 @@
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
   const typing = (node) => node && node.closest("input, textarea, select, [contenteditable]");
 
-  // --- Shortcuts: g then a letter jumps, / searches, j and k walk the rows, Space pauses, ? lists them ---------------
+  // --- Shortcuts: g then a letter jumps, / searches, j and k walk the rows, n and p the changes, Space pauses, ? lists them ---------------
   let jump = 0;
 
   const walk = (step) => {
@@ -15,6 +15,12 @@
     const here = rows.findIndex((row) => row.contains(document.activeElement));
     const row = rows[here < 0 ? (step > 0 ? 0 : rows.length - 1) : here + step];
     if (row) $("a.main[href], a[href]", row).focus();
+  };
+  const step = (by) => {
+    const heads = $$(".changes > details > summary");
+    const here = heads.findIndex((head) => head.parentElement.contains(document.activeElement));
+    const head = heads[here < 0 ? (by > 0 ? 0 : heads.length - 1) : here + by];
+    if (head) { head.focus(); head.scrollIntoView({ block: "nearest" }); }
   };
   const choose = () => {
     const row = document.activeElement.closest("[data-rows] tr, [data-rows] > li");
@@ -42,6 +48,8 @@
     else if (event.key === "/") { const field = $("[data-search]"); if (field) { event.preventDefault(); field.focus(); field.select(); } }
     else if (event.key === "j") walk(1);
     else if (event.key === "k") walk(-1);
+    else if (event.key === "n") step(1);
+    else if (event.key === "p") step(-1);
     else if (event.key === "x") choose();
     else if (event.key === "z") { const undo = $("#toasts [data-toast] form button"); if (undo) undo.click(); }
     else if (event.key === "?") { event.preventDefault(); show("shortcuts"); }

@@ -60,6 +60,12 @@ def risk(value: str | None) -> SafeString:
     )
 
 
+def moment_words(value: dt.datetime) -> str:
+    """A time in the viewer's zone, as a sentence has it."""
+    local = timezone.localtime(value)
+    return f"{local.day} {local:%b %Y at %H:%M %Z}"
+
+
 @register.simple_tag
 def moment(value: dt.datetime | None, form: str = "clock") -> SafeString:
     """A time as `<time>` in the viewer's zone: "clock" with milliseconds, "full" with the date, "ago" for what people did.

@@ -75,6 +75,7 @@ _CAN = {
     "discard": "draft.discard",
     "publish": "revision.publish",
     "see_audit": "audit.view",
+    "see_settings": "workspace.view",
     "propose": "draft.propose",
     "review": "revision.review",
     "restore": "revision.restore",

@@ -39,6 +39,11 @@ class Span:
 class Line:
     kind: str  # add | del | same
     spans: tuple[Span, ...]
+    number: int = 0  # as it is shown, from 1
+
+    @property
+    def text(self) -> str:
+        return "".join(span.text for span in self.spans)
 
     @property
     def sign(self) -> str:
@@ -58,6 +63,9 @@ class Block:
     lines: tuple[Line, ...]
     path: str
     edits: tuple[Edit, ...] = ()  # who made it, oldest first
+    segments: tuple[Any, ...] = ()  # its lines with what is said about them
+    said: int = 0  # how many threads there are
+    opened: bool = False
 
     @property
     def people(self) -> str:
@@ -96,7 +104,7 @@ def _block(change: Change) -> Block:
         thing=thing,
         field=field,
         summary=_summary(change),
-        lines=tuple(cut),
+        lines=tuple(replace(line, number=number) for number, line in enumerate(cut, 1)),
         path=change.path,
     )
 
@@ -121,7 +129,7 @@ def _summary(change: Change) -> str:
 
 
 def _lines(change: Change) -> tuple[Line, ...]:
-    before, after = _texts(change.before), _texts(change.after)
+    before, after = texts(change.before), texts(change.after)
     if change.action == "added":
         return tuple(_whole("add", text) for text in after)
     if change.action == "removed":
@@ -129,7 +137,7 @@ def _lines(change: Change) -> tuple[Line, ...]:
     return tuple(_compared(before, after))
 
 
-def _texts(value: Any) -> list[str]:
+def texts(value: Any) -> list[str]:
     """A value as the lines of its document."""
     if value is None:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -10,18 +11,21 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from control.access import allows, may
-from control.web import confirming, diffing, reviewing
+from control.web import confirming, diffing, remarking, reviewing
 from control.web.forms.publish import PublishForm
+from routing import working
 from routing.choices import RevisionState
-from routing.engine.canonical import document_digest
 from routing.engine.diff import diff
-from routing.errors import InvalidRegistry, RoutingError
-from routing.models import Revision, Workspace
-from routing.reviewing import edits_of, proposal_of, standing
-from routing.services import registry, revisions
+from routing.engine.errors import RegistryError
+from routing.engine.registry import Registry
+from routing.errors import RoutingError, StaleDraft
+from routing.models import Edit, Revision, Workspace
+from routing.reviewing import changes_since, edits_of, proposal_of, standing
+from routing.services import checks, registry, revisions
+from routing.working import WorkingCopy
 
 CHANGED = "The draft changed after you opened this page. Look at the changes again, then go on."
 
@@ -33,50 +37,103 @@ def page(request: HttpRequest, workspace: Workspace) -> HttpResponse:
 
 
 def _show(
-    request: HttpRequest, workspace: Workspace, form: PublishForm | None = None, status: int = 200
+    request: HttpRequest, workspace: Workspace, form: PublishForm | None = None, status: int = 200, **more: Any
 ) -> HttpResponse:
-    return render(request, "publish/index.html", _told(request, workspace, form), status=status)
+    return render(request, "publish/index.html", _told(request, workspace, form, **more), status=status)
 
 
-def _told(request: Any, workspace: Workspace, form: PublishForm | None) -> dict[str, Any]:
-    live, draft = revisions.live_document(workspace), registry.working_document(workspace)
-    changes = diff(live, draft)
-    problems, warnings = _checked(draft)
-    seen = document_digest(draft) if not problems else ""
+def show_again(request: Any, workspace: Workspace, asked: remarking.Asked, status: int) -> HttpResponse:
+    """The page with a remark that was not taken in its field."""
+    return _show(request, workspace, None, status, asked=asked)
+
+
+def show_form(request: Any, workspace: Workspace, form: PublishForm, status: int) -> HttpResponse:
+    """The page with a form that was not taken."""
+    return _show(request, workspace, form, status)
+
+
+def show_conflicts(request: Any, workspace: Workspace, conflicts: Sequence[Mapping[str, Any]]) -> HttpResponse:
+    """The page with both sides of what could not be taken back."""
+    told = [{"path": one["path"], "now": words(one.get("value")), "was": words(one.get("before"))} for one in conflicts]
+    return _show(request, workspace, None, 409, conflicts=told)
+
+
+def words(value: Any) -> str:
+    return "\n".join(diffing.texts(value))[:2000]
+
+
+def _told(request: Any, workspace: Workspace, form: PublishForm | None, **more: Any) -> dict[str, Any]:
+    copy, problems = _draft(workspace)
+    draft = copy.document
+    changes = diff(working.live_of(workspace), draft)
+    seen = copy.digest if not problems else ""
     proposal = proposal_of(workspace)
     is_proposed = proposal is not None and bool(changes) and proposal.digest == seen
     edits = edits_of(workspace)
-    blocked = _blocked(request, workspace, bool(changes), bool(problems), proposal, is_proposed)
+    checked = None if problems else _checked(request, workspace, draft, seen)
+    failing = len(checked.outcome.broken) if checked else 0
+    blocked = _blocked(request, workspace, bool(changes), bool(problems), proposal, is_proposed, failing)
+    wanted = more.pop("asked", None)
+    cut = remarking.page_of(request, changes, wanted)
+    threads = remarking.of(workspace, None) + (remarking.of(workspace, proposal) if proposal else [])
     return {
         "form": form or PublishForm(initial={"message": proposal.message if proposal and is_proposed else ""}),
-        "blocks": diffing.blocks(changes, edits),
         "tally": diffing.tally(changes),
         "people": list(dict.fromkeys(edit.by for edit in edits)) if changes else [],
         "problems": problems,
-        "warnings": warnings,
+        "checked": checked,
         "seen": seen,
-        "endpoints_in_draft": len(draft.get("endpoints", ())),
-        "tools_in_draft": sum(len(endpoint.get("tools", ())) for endpoint in draft.get("endpoints", ())),
+        **_sizes(draft),
         "next_number": revisions.next_number(workspace, seen),
         "blocked": blocked,
         "proposal": proposal,
         "is_proposed": is_proposed,
         "may_propose": bool(changes) and not problems and not is_proposed and allows(request.role, "draft.propose"),
-        "may_rush": _only_approvals_miss(request, workspace, bool(changes), bool(problems), blocked),
+        "may_rush": _only_a_rule_misses(request, workspace, bool(changes), bool(problems), blocked, failing),
+        "may_plan": bool(changes) and not (blocked or failing),
+        "schedule": proposal.schedules.first() if proposal else None,
+        "undoable": _undoable(request, edits) if changes else {},
         "rejected": _rejected(workspace, seen) if changes and not is_proposed else None,
+        **remarking.told(request, cut, edits, threads, {"open": bool(changes)}, wanted),
         **reviewing.told(request, workspace, proposal if is_proposed else None),
+        **more,
     }
 
 
-def _checked(draft: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def _draft(workspace: Workspace) -> tuple[WorkingCopy, list[Any]]:
+    """The draft, and what breaks its rules: nothing that the console or the API wrote does."""
     try:
-        return [], registry.checked(draft)[1]
-    except InvalidRegistry as error:
-        return error.details, []
+        return working.copy_of(workspace), []
+    except RegistryError as error:
+        return WorkingCopy(document=registry.working_document(workspace), registry=Registry()), list(error.problems)
+
+
+AT_ONCE = 2000  # tools; the checks of more are fetched by the page when it is there, since they take a while
+
+
+def _checked(request: Any, workspace: Workspace, draft: dict[str, Any], digest: str) -> checks.Checked | None:
+    if _sizes(draft)["tools_in_draft"] <= AT_ONCE or "checks" in request.GET or checks.is_known(workspace.pk, digest):
+        return checks.of(workspace.pk, draft, digest)
+    return None
+
+
+def _undoable(request: Any, edits: list[Edit]) -> dict[str, Edit]:
+    """The last edit of the draft, and this person's own last one."""
+    mine = [edit for edit in edits if edit.person == request.actor.person and edit.step is not None]
+    last = edits[-1] if edits and edits[-1].step is not None else None
+    own = mine[-1] if mine else None
+    told = {"own": own, "others": last if last is not None and last != own else None}
+    return {name: edit for name, edit in told.items() if edit is not None}
 
 
 def _blocked(
-    request: Any, workspace: Workspace, changed: bool, broken: bool, proposal: Revision | None, is_proposed: bool
+    request: Any,
+    workspace: Workspace,
+    changed: bool,
+    broken: bool,
+    proposal: Revision | None,
+    is_proposed: bool,
+    failing: int,
 ) -> list[str]:
     """Everything that still keeps this person from publishing, each in a sentence."""
     found = []
@@ -86,6 +143,11 @@ def _blocked(
         return [*found, "The draft is equal to the live revision."]
     if broken:
         found.append("The draft breaks rules of the registry; mend them first.")
+    if failing:
+        found.append(
+            f"{failing} {'expectation is' if failing == 1 else 'expectations are'} not met, see the checks: mend the draft, or "
+            "the expectation where it is what is wrong."
+        )
     if workspace.approvals_needed:
         found += _unapproved(workspace, proposal, is_proposed)
     return found
@@ -102,8 +164,11 @@ def _unapproved(workspace: Workspace, proposal: Revision | None, is_proposed: bo
     return [reviewing.missing_words(found)] if found.missing else []
 
 
-def _only_approvals_miss(request: Any, workspace: Workspace, changed: bool, broken: bool, blocked: list[str]) -> bool:
-    rushes = allows(request.role, "revision.emergency") and workspace.approvals_needed > 0
+def _only_a_rule_misses(
+    request: Any, workspace: Workspace, changed: bool, broken: bool, blocked: list[str], failing: int
+) -> bool:
+    """Whether an emergency would help: approvals or expectations are what is in the way."""
+    rushes = allows(request.role, "revision.emergency") and (workspace.approvals_needed > 0 or failing > 0)
     return rushes and changed and not broken and bool(blocked)
 
 
@@ -121,19 +186,26 @@ def _publish(request: Any, workspace: Workspace) -> HttpResponse:
         raise PermissionDenied(f"Your role here, {request.role}, does not include publishing as an emergency.")
     if not form.cleaned_data["confirmed"] and (lost := _lost(workspace)):
         return confirming.ask(request, _publishing(workspace, form.cleaned_data, lost))
+    wanted = form.cleaned_data
     try:
-        revision = _publish_seen(workspace, form.cleaned_data, request.actor)
+        revision = revisions.publish(
+            workspace,
+            message=wanted["message"],
+            emergency=wanted["emergency"],
+            seen=wanted["seen"] or None,
+            by=request.actor,
+        )
+    except StaleDraft:
+        return refused(request, workspace, form, CHANGED)
     except RoutingError as error:
-        return _refused(request, workspace, form, error.message)
-    if revision is None:
-        return _refused(request, workspace, form, CHANGED)
+        return refused(request, workspace, form, error.message)
     messages.success(request, f"Revision {revision.number} is live")
     return redirect("revision", workspace.name, revision.number)
 
 
 def _lost(workspace: Workspace) -> list[str]:
     """What harnesses use now and would miss, each in a sentence; nothing of a draft that cannot be published anyway."""
-    changes = diff(revisions.live_document(workspace), registry.working_document(workspace))
+    changes = diff(working.live_of(workspace), working.copy_of(workspace).document)
     return confirming.losses(workspace, changes)
 
 
@@ -152,18 +224,28 @@ def _publishing(workspace: Workspace, wanted: dict[str, Any], lost: list[str]) -
     )
 
 
-def _refused(request: Any, workspace: Workspace, form: PublishForm, why: str) -> HttpResponse:
+def refused(request: Any, workspace: Workspace, form: PublishForm, why: str) -> HttpResponse:
     form.add_error(None, why)
-    return _show(request, workspace, form, 409)
+    seen = form.cleaned_data.get("seen", "")
+    since = changes_since(workspace, seen) if why == CHANGED and seen else []
+    return _show(request, workspace, form, 409, since=since)
 
 
-@transaction.atomic
-def _publish_seen(workspace: Workspace, wanted: dict[str, Any], by: Any) -> Revision | None:
-    """Publish exactly what the person looked at, or nothing."""
-    registry.lock(workspace)
-    if wanted["seen"] and wanted["seen"] != registry.draft_digest(workspace):
-        return None
-    return revisions.publish(workspace, message=wanted["message"], emergency=wanted["emergency"], by=by)
+@require_safe
+@may("registry.view")
+def checks_panel(request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    """The checks of a large draft, which the page fetches when it is there."""
+    copy, problems = _draft(workspace)
+    checked = None if problems else checks.of(workspace.pk, copy.document, copy.digest)
+    return render(request, "publish/_checks.html", {"checked": checked, "problems": problems, **_sizes(copy.document)})
+
+
+def _sizes(draft: Mapping[str, Any]) -> dict[str, int]:
+    endpoints = draft.get("endpoints", ())
+    return {
+        "endpoints_in_draft": len(endpoints),
+        "tools_in_draft": sum(len(one.get("tools", ())) for one in endpoints),
+    }
 
 
 @require_POST
@@ -176,11 +258,11 @@ def propose(request: Any, workspace: Workspace) -> HttpResponse:
     try:
         revision = _propose_seen(workspace, form.cleaned_data, request.actor)
     except RoutingError as error:
-        return _refused(request, workspace, form, error.message)
+        return refused(request, workspace, form, error.message)
     if revision is None:
-        return _refused(request, workspace, form, CHANGED)
+        return refused(request, workspace, form, CHANGED)
     if revision.state == RevisionState.LIVE:
-        return _refused(request, workspace, form, "The draft is equal to the live revision.")
+        return refused(request, workspace, form, "The draft is equal to the live revision.")
     messages.success(request, f"Proposed as revision {revision.number}; it waits for review")
     return redirect("publish", workspace.name)
 

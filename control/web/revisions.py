@@ -10,14 +10,15 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import allows, may
-from control.web import confirming, diffing, exporting, reviewing, views
+from control.web import confirming, diffing, exporting, remarking, reviewing, views
 from control.web.filters import NEWEST_FIRST, Filters, ends
 from control.web.forms.publish import CommentForm, RestoreForm, ReviewForm
-from routing import listings
+from routing import listings, working
 from routing.choices import RevisionState
 from routing.engine.diff import diff
 from routing.errors import NotFound, RoutingError
@@ -64,15 +65,29 @@ def page(request: HttpRequest, workspace: Workspace, number: int) -> HttpRespons
 
 
 def _show(request: Any, workspace: Workspace, revision: Revision, status: int = 200, **more: Any) -> HttpResponse:
-    changes = diff(_base(workspace, revision), thaw(revision))
+    changes = diff(_base(workspace, revision), working.frozen(revision))
+    wanted = more.pop("asked", None)
+    cut = remarking.page_of(request, changes, wanted)
+    number = revision.number
+    place = {"open": revision.state in OPEN_TO_REMARKS, "page_of": number, "revision": number}
+    threads = remarking.of(workspace, revision)
     context: dict[str, Any] = {
         "revision": revision,
-        "blocks": diffing.blocks(changes, edits_of(workspace, revision)),
         "tally": diffing.tally(changes),
+        "schedule": revision.schedules.first(),
+        **remarking.told(request, cut, edits_of(workspace, revision), threads, place, wanted),
         **reviewing.told(request, workspace, revision, more.pop("review_form", None)),
         **more,
     }
     return render(request, "revisions/detail.html", context, status=status)
+
+
+def show_again(request: Any, workspace: Workspace, number: int, asked: remarking.Asked, status: int) -> HttpResponse:
+    """The page with a remark that was not taken in its field."""
+    return _show(request, workspace, _find(workspace, number), status, asked=asked)
+
+
+OPEN_TO_REMARKS = (RevisionState.PROPOSED, RevisionState.APPROVED, RevisionState.LIVE)
 
 
 def _find(workspace: Workspace, number: int) -> Revision:
@@ -88,7 +103,7 @@ def _base(workspace: Workspace, revision: Revision) -> dict[str, Any]:
         if revision.base_number
         else None
     )
-    return thaw(base) if base else dict(EMPTY)
+    return working.frozen(base)
 
 
 @require_safe
@@ -205,11 +220,16 @@ def compare(request: Any, workspace: Workspace) -> HttpResponse:
     ready = all(side.document is not None for side in sides)
     changes = diff(sides[0].document or {}, sides[1].document or {}) if ready else []
     newest = Revision.objects.filter(workspace=workspace).defer("manifest")[:CHOICES]
+    cut = remarking.page_of(request, changes)
+    turn = f"?{urlencode({'from': sides[0].typed, 'to': sides[1].typed})}&page="
     context = {
         "before": sides[0],
         "after": sides[1],
         "ready": ready,
-        "blocks": diffing.blocks(changes),
+        "blocks": diffing.blocks(cut.rows),
+        "cut": cut,
+        "previous": f"{turn}{cut.number - 1}" if cut.number > 1 else "",
+        "next": f"{turn}{cut.number + 1}" if cut.number < cut.pages else "",
         "tally": diffing.tally(changes),
         "choices": newest,
         "sees_draft": allows(request.role, "registry.view"),
@@ -236,10 +256,10 @@ def _side(request: Any, workspace: Workspace, name: str) -> Side:
     if not typed:
         return Side(typed="")
     if typed == "draft" and allows(request.role, "registry.view"):
-        return Side(typed=typed, document=registry.working_document(workspace))
+        return Side(typed=typed, document=working.copy_of(workspace).document)
     live = workspace.live_revision
     number = live.number if typed == "live" and live else _number(typed)
     revision = Revision.objects.filter(workspace=workspace, number=number).first() if number is not None else None
     if revision is None:
         return Side(typed=typed[:40], problem="There is no such revision; give the number of one.")
-    return Side(typed=typed, revision=revision, document=thaw(revision))
+    return Side(typed=typed, revision=revision, document=working.frozen(revision))

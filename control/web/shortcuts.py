@@ -52,6 +52,8 @@ LISTS = (
     Shortcut(keys=("x",), does="Choose the row, where rows can be chosen", needs="endpoint.edit"),
 )
 PARTS = (
+    Shortcut(keys=("n",), does="Next change, on a page that shows changes", needs="revision.view"),
+    Shortcut(keys=("p",), does="Change before", needs="revision.view"),
     Shortcut(keys=("Space",), does="Pause and resume the live tail of the overview"),
     Shortcut(keys=("Alt", "↑"), does="Move a hint up", needs="endpoint.edit"),
     Shortcut(keys=("Alt", "↓"), does="Move a hint down", needs="endpoint.edit"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from routing import snapshot
 from routing.engine.expectations import run_expectations
+from routing.engine.validation import parse_document
 from routing.errors import ExpectationsFailed
 
 MOST = 8  # reports that a process keeps; asking ten thousand tools takes seconds, and a page shows them again and again
@@ -56,6 +57,36 @@ class Outcome:
         return self.passed + len(self.broken)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a valid document was found to be: notes about it, and its expectations."""
+
+    warnings: tuple[Mapping[str, Any], ...]
+    outcome: Outcome
+
+
+_noted: OrderedDict[Any, tuple[Mapping[str, Any], ...]] = OrderedDict()  # digest of a document -> its warnings
+
+
+def is_known(workspace_id: Any, digest: str) -> bool:
+    """Whether `of` answers at once."""
+    return digest in _noted and (workspace_id, digest) in _known
+
+
+def of(workspace_id: Any, document: Mapping[str, Any], digest: str) -> Checked:
+    """Check a valid document; once for each document, since ten thousand tools take seconds."""
+    if digest not in _noted:
+        _keep(_noted, digest, tuple(parse_document(document).warnings))
+    return Checked(warnings=_noted[digest], outcome=expectations_of(workspace_id, document, digest))
+
+
+def _keep(kept: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > MOST:
+        kept.popitem(last=False)
+
+
 _known: OrderedDict[Any, Outcome] = OrderedDict()  # (workspace id, digest of the document) -> its outcome
 
 
@@ -64,16 +95,17 @@ def expectations_of(workspace_id: Any, document: Mapping[str, Any], digest: str,
     document without expectations too; raises whatever stands in the way of compiling.
     """
     key = (workspace_id, digest)
+    known = _known.get(key)
+    if known is not None and not anew:
+        return known
     if not document.get("expectations") and not anew:
-        return Outcome(passed=0)
-    if anew or key not in _known:
+        outcome = Outcome(passed=0)
+    else:
         report = run_expectations(snapshot.try_out(workspace_id, document))
         broken = tuple(Broken(name=one["name"], differs=tuple(one["differs"])) for one in report.failed)
-        _known[key] = Outcome(passed=report.passed, broken=broken, skipped=len(report.skipped))
-        while len(_known) > MOST:
-            _known.popitem(last=False)
-    _known.move_to_end(key)
-    return _known[key]
+        outcome = Outcome(passed=report.passed, broken=broken, skipped=len(report.skipped))
+    _keep(_known, key, outcome)
+    return outcome
 
 
 def refusal(number: int, broken: Sequence[Broken]) -> ExpectationsFailed:

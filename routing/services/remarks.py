@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -49,7 +50,7 @@ def say(
 
 
 @transaction.atomic
-def answer(workspace: Workspace, remark_id: object, text: str, *, by: Actor) -> Remark:
+def answer(workspace: Workspace, remark_id: UUID, text: str, *, by: Actor) -> Remark:
     """Answer a remark; a resolved one is open again. Raises NotFound and InvalidRequest."""
     _required(text)
     first = _found(workspace, remark_id)
@@ -70,7 +71,7 @@ def answer(workspace: Workspace, remark_id: object, text: str, *, by: Actor) -> 
 
 
 @transaction.atomic
-def resolve(workspace: Workspace, remark_id: object, *, resolved: bool = True, by: Actor) -> Remark:
+def resolve(workspace: Workspace, remark_id: UUID, *, resolved: bool = True, by: Actor) -> Remark:
     """Say that nothing is left to do about a remark, or that something is again. Doing so twice changes nothing."""
     remark = _found(workspace, remark_id)
     _still_open(remark.revision)
@@ -102,7 +103,7 @@ def _still_open(revision: Revision | None) -> None:
         raise Superseded(f"Revision {revision.number} is {revision.state}; what was said about it stays as it is.")
 
 
-def _found(workspace: Workspace, remark_id: object) -> Remark:
+def _found(workspace: Workspace, remark_id: UUID) -> Remark:
     """The first of a thread."""
     found = Remark.objects.select_related("revision").filter(workspace=workspace, pk=remark_id, answers=None).first()
     if found is None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import DatabaseError, transaction
 from django.utils import timezone
@@ -60,7 +61,7 @@ def _enough(workspace: Workspace, revision: Revision) -> None:
 
 
 @transaction.atomic
-def cancel(workspace: Workspace, schedule_id: object, *, by: Actor) -> Schedule:
+def cancel(workspace: Workspace, schedule_id: UUID, *, by: Actor) -> Schedule:
     """Take a waiting schedule back; the proposal stays. Raises NotFound, and Superseded for one that waits no more."""
     schedule = Schedule.objects.select_related("revision").filter(workspace=workspace, pk=schedule_id).first()
     if schedule is None:

@@ -6,6 +6,7 @@ import logging
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import orjson
 from django.db import transaction
@@ -25,7 +26,7 @@ _MISSING: Any = object()
 
 
 @transaction.atomic
-def undo(workspace: Workspace, edit_id: object, *, by: Actor) -> Edit:
+def undo(workspace: Workspace, edit_id: UUID, *, by: Actor) -> Edit:
     """Take one edit of the draft back, as a change of the draft of its own; returns the edit that is gone.
 
     Raises NotFound when it is no edit of the draft (any more) or is too old to be taken back, StaleDraft with both sides

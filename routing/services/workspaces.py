@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +12,21 @@ from django.db import transaction
 from routing.models import Actor, Workspace
 from routing.services import audit
 
+MOST_APPROVALS = 20
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(:[0-9]{1,5})?")
 SETTINGS = ("title", "approvals_needed", "self_approval", "allow_private", "record_queries")
+
+
+def destination(word: str) -> str:
+    """A private network or host[:port] that may be called, in one spelling; raises ValueError with a sentence."""
+    word = word.strip()
+    try:
+        return str(ipaddress.ip_network(word, strict=False))
+    except ValueError:
+        port = word.rpartition(":")[2] if ":" in word else "1"
+        if not _HOST.fullmatch(word) or not 1 <= int(port) <= 65535:
+            raise ValueError(f"“{word[:80]}” is neither a network (10.0.0.0/8) nor a host[:port].") from None
+        return word.lower()
 
 
 @transaction.atomic

@@ -35,6 +35,8 @@ PAGES = [
     "import",
     "draft/export.yaml",
     "draft/export.json",
+    "publish/checks",
+    "settings",
     "revisions",
     "revisions/2",
     "revisions/compare",

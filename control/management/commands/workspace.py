@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Any
 
@@ -14,7 +13,6 @@ from routing.models import Workspace
 from routing.models.actor import SYSTEM
 from routing.services import registry, workspaces
 
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(:[0-9]{1,5})?")
 
 
 class Command(AnswerCommand):
@@ -69,7 +67,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     """The settings that the command line names, by their columns."""
     given: dict[str, Any] = {}
     if options["approvals"] is not None:
-        if not 0 <= options["approvals"] <= 20:
+        if not 0 <= options["approvals"] <= workspaces.MOST_APPROVALS:
             raise CommandError("--approvals must be from 0 to 20", returncode=BAD_USAGE)
         given["approvals_needed"] = options["approvals"]
     for name in ("self_approval", "record_queries"):
@@ -81,15 +79,10 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _destination(word: str) -> str:
-    word = word.strip()
     try:
-        return str(ipaddress.ip_network(word, strict=False))
-    except ValueError:
-        if not _HOST.fullmatch(word):
-            raise CommandError(
-                f"{word!r} is neither a network (10.0.0.0/8) nor a host[:port]", returncode=BAD_USAGE
-            ) from None
-        return word.lower()
+        return workspaces.destination(word)
+    except ValueError as error:
+        raise CommandError(str(error), returncode=BAD_USAGE) from None
 
 
 def _words(value: Any) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 
 LONGEST = 2000
 _TOO_LONG = f"Keep it within {LONGEST:,} characters."
@@ -21,6 +23,24 @@ class PublishForm(forms.Form):
     seen = forms.CharField(max_length=100, required=False)  # digest of the draft that the person looked at
     emergency = forms.BooleanField(required=False)
     confirmed = forms.BooleanField(required=False)  # the person has read what will stop working
+
+
+class ScheduleForm(PublishForm):
+    """A message, what was seen, and when it goes live in the viewer's zone."""
+
+    at = forms.DateTimeField(
+        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"],
+        error_messages={
+            "required": "Say when it should go live.",
+            "invalid": "Give a date and a time that exist, such as 2026-12-01 22:30.",
+        },
+    )
+
+    def clean_at(self) -> datetime:
+        at: datetime = self.cleaned_data["at"]
+        if at <= timezone.now():
+            raise forms.ValidationError("This time is past. Give one that is still to come.")
+        return at
 
 
 class ReviewForm(forms.Form):

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('routing', '0010_fill_policy_thresholds'),
+        ('routing', '0011_inspections'),
     ]
 
     operations = [
