@@ -19,7 +19,15 @@ from routing.choices import AuditResult
 from routing.models import Actor, Workspace
 from routing.services import audit
 
-_EVERYBODY = {"overview.view", "decision.view", "revision.view", "live.view", "people.view", "key.view", "workspace.view"}
+_EVERYBODY = {
+    "overview.view",
+    "decision.view",
+    "revision.view",
+    "live.view",
+    "people.view",
+    "key.view",
+    "workspace.view",
+}
 _LOOK = _EVERYBODY | {"registry.view", "harness.connect"}
 _AUDIT = _EVERYBODY | {"ledger.verify", "audit.view"}
 _EDIT = {

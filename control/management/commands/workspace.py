@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -12,7 +11,6 @@ from control.management.answer import BAD_USAGE, AnswerCommand, find_workspace
 from routing.models import Workspace
 from routing.models.actor import SYSTEM
 from routing.services import registry, workspaces
-
 
 
 class Command(AnswerCommand):
