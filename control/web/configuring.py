@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -17,13 +16,11 @@ from routing.services import workspaces
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@may("workspace.view")
+@may("workspace.view", posts="workspace.configure")
 def page(request: Any, workspace: Workspace) -> HttpResponse:
     """Everybody in the workspace may read its settings; administrators change them."""
     if request.method != "POST":
         return _show(request, workspace, SettingsForm.of(workspace))
-    if not allows(request.role, "workspace.configure"):
-        raise PermissionDenied(f"Your role here, {request.role}, does not include changing the settings.")
     form = SettingsForm(request.POST)
     if not form.is_valid():
         return _show(request, workspace, form, 422)

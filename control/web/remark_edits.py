@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
@@ -16,8 +16,8 @@ from control.access import may
 from control.web import publish, revisions
 from control.web.forms.publish import CommentForm
 from control.web.remarking import LONGEST_PATH, Asked
-from routing.errors import RoutingError
-from routing.models import Workspace
+from routing.errors import NotFound, RoutingError
+from routing.models import Remark, Workspace
 from routing.services import remarks as service
 
 
@@ -62,6 +62,7 @@ def _again(request: Any, workspace: Workspace, wanted: Asked, status: int = 422)
 def answer(request: Any, workspace: Workspace, remark: UUID) -> HttpResponse:
     form = CommentForm(request.POST)
     if not form.is_valid():
+        get_object_or_404(Remark, workspace=workspace, pk=remark)
         messages.error(request, str(form.errors["comment"][0]))
         return _back(request, workspace, f"r-{remark}")
     return _done(request, workspace, remark, lambda: service.answer(workspace, remark, _text(form), by=request.actor))
@@ -83,6 +84,8 @@ def resolve(request: Any, workspace: Workspace, remark: UUID) -> HttpResponse:
 def _done(request: Any, workspace: Workspace, remark: UUID, deed: Any) -> HttpResponse:
     try:
         deed()
+    except NotFound:
+        raise Http404 from None
     except RoutingError as error:
         messages.error(request, error.message)
     return _back(request, workspace, f"r-{remark}")

@@ -185,7 +185,7 @@ def restore(request: Any, workspace: Workspace, number: int) -> HttpResponse:
 
 def _restoring(workspace: Workspace, revision: Revision) -> confirming.Confirmation:
     """What restoring does now, and what would stop once it is published."""
-    lost = confirming.losses(workspace, diff(service.live_document(workspace), thaw(revision)))
+    lost = confirming.losses(workspace, diff(working.live_of(workspace), working.frozen(revision)))
     drafted = registry.draft_change_count(workspace)
     told = [
         f"The draft becomes what revision {revision.number} says and is proposed. Harnesses notice nothing until then."

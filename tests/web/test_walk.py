@@ -8,25 +8,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
 from control import invitations
 from control.access import RIGHTS, ROLES, rights_of
 from control.api.api import api
 from control.keys import create_key
 from control.web import urls
-from routing.models import Actor, Inspection
+from routing.models import Actor, Edit, Inspection, Schedule
 from routing.models.actor import SYSTEM
-from routing.services import registry, revisions
+from routing.services import registry, remarks, revisions
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 DECISION, KEY, INVITATION, LOOK = "<decision>", "<key>", "<invitation>", "<look>"
+REMARK, SCHEDULE, EDIT = "<remark>", "<schedule>", "<edit>"
 NAMELESS = "01a2297f-9bcb-770a-b322-25f1a3d9350a"  # an id that nothing has
 WORDS = [{"name": "notes"}]
 POLICIES = [{"name": "default"}, {"name": "careful"}]
@@ -103,6 +106,14 @@ DOORS = {
     "member-remove": Door(get="people.manage", post="people.manage", names=("the-viewer",), unseen=("nobody",)),
     "publish": Door(get="registry.view", post="revision.publish"),
     "propose": Door(post="draft.propose"),
+    "publish-checks": Door(get="registry.view"),
+    "schedule": Door(post="revision.publish"),
+    "schedule-cancel": Door(post="revision.publish", names=(SCHEDULE,), unseen=(NAMELESS,)),
+    "undo": Door(get="draft.discard", post="draft.discard", names=(EDIT,), unseen=(NAMELESS,)),
+    "remark": Door(post="draft.propose"),
+    "remark-answer": Door(post="draft.propose", names=(REMARK,), unseen=(NAMELESS,)),
+    "remark-resolve": Door(post="draft.propose", names=(REMARK,), unseen=(NAMELESS,)),
+    "settings": Door(get="workspace.view", post="workspace.configure"),
     "discard": Door(get="draft.discard", post="draft.discard"),
     "import": Door(get="registry.import", post="registry.import"),
     "draft-yaml": Door(get="registry.view"),
@@ -235,11 +246,16 @@ def full(workspace, decide):
     whole = {**DOCUMENT, "capabilities": WORDS, "policies": POLICIES}
     registry.replace_working_copy(workspace, whole, by=EDITOR)
     revisions.publish(workspace, message="Words and policies", by=EDITOR)
+    revision = workspace.revisions.first()
+    later = timezone.now() + timedelta(days=1)
     clients = {role: _browser(person(f"the-{role}", workspace, role)) for role in ROLES}
     made = {
         DECISION: str(decide().pk),
         KEY: create_key(workspace, "default", by=SYSTEM)[0].pk,
         LOOK: Inspection.objects.create(workspace=workspace, endpoint="hitspec", kind="test").pk,
+        REMARK: remarks.say(workspace, "endpoints[hitspec]", "Why?", by=SYSTEM).pk,
+        SCHEDULE: Schedule.objects.create(workspace=workspace, revision=revision, at=later, actor="x").pk,
+        EDIT: Edit.objects.create(workspace=workspace, person="x", by="x", at=timezone.now()).pk,
         INVITATION: invitations.invite(workspace, "Ben", "viewer", by=SYSTEM)[0].pk,
     }
     return made, clients | {"stranger": _browser(person("a-stranger"))}
