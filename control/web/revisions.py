@@ -22,7 +22,7 @@ from routing import listings, working
 from routing.choices import RevisionState
 from routing.engine.diff import diff
 from routing.errors import NotFound, RoutingError
-from routing.manifests import EMPTY, thaw
+from routing.manifests import thaw
 from routing.models import Revision, Workspace
 from routing.reviewing import edits_of
 from routing.services import registry, reviews
