@@ -151,8 +151,8 @@ def texts(value: Any) -> list[str]:
         return [f"- {item}" for item in value]
     tools = value.get("tools") if isinstance(value, dict) else None
     left_out = len(tools) - MOST_TOOLS if isinstance(tools, list) else 0
-    if left_out > 0:
-        value = {**value, "tools": value["tools"][:MOST_TOOLS]}
+    if isinstance(value, dict) and isinstance(tools, list) and left_out > 0:
+        value = {**value, "tools": tools[:MOST_TOOLS]}
     lines: list[str] = yaml.dump(value, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=100).splitlines()
     return [*lines, f"… and {left_out} more tools"] if left_out > 0 else lines
 
