@@ -33,7 +33,6 @@ class Catalog:
     __slots__ = (
         "_names",
         "_offline",
-        "_places",
         "_policies",
         "_revisions",
         "_rules",
@@ -52,7 +51,6 @@ class Catalog:
         )
         self.index = Index(_parts(registry, previous))
         self._offline = frozenset(offline)
-        self._places = {(doc.endpoint.name, doc.wire): place for place, doc in enumerate(self.index.docs)}
         self._names = Names(self.index.parts)
         self._rules = {name: rules(scope, registry.groups, self._names) for name, scope in self.scopes.items()}
         self._views: dict[tuple[str, bool], View] = {}
@@ -121,8 +119,7 @@ class Catalog:
         return self._views[scope, whole]
 
     def tool(self, endpoint: str, wire: str) -> ToolDoc | None:
-        place = self._places.get((endpoint, wire))
-        return None if place is None else self.index.docs[place]
+        return self.index.tool(endpoint, wire)
 
     def is_pinned(self, scope: str, doc: ToolDoc) -> bool:
         """Whether a pin of the scope, or else of the gateway, names this tool or its endpoint."""

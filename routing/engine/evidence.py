@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from routing.engine.index import Index
 from routing.engine.matching import Variant
-from routing.engine.parts import SHARED, SHARED_ACTION, Ints
+from routing.engine.parts import FIELDS, SHARED, SHARED_ACTION, Ints
 from routing.engine.query import QueryTerm
 from routing.engine.ranges import Places, laid_out
 from routing.engine.scope import View
@@ -132,20 +132,21 @@ class Evidence:
     def by_field(self, places: Places) -> Array:
         """What each term won of each of these tools, shared out over the fields by their weight: terms, tools, fields."""
         entries = self.entries(places)
-        if not entries.size or not len(self.tools):
-            return np.zeros((*entries.shape, self._index.weights.shape[1]))
-        rows = np.concatenate([entry.meeting.rows for entry in self._asked])
-        weights = self._index.weights[rows.take(entries)].astype(np.float64)
+        some = (entries >= 0).nonzero()
+        weights = np.zeros((*entries.shape, len(FIELDS)))
+        if len(some[0]):
+            rows = np.concatenate([entry.meeting.rows for entry in self._asked])
+            weights[some] = self._index.weights(rows.take(entries[some]).tolist())
         heads = [place for place, entry in enumerate(self._asked) if entry.term.head]
         if heads:
             weights[heads, :, SHARED] *= SHARED_ACTION
         total = np.maximum(weights.sum(axis=2, keepdims=True), 1e-12)
-        shares: Array = self.won.take(entries)[:, :, None] * weights / total
-        shares[entries < 0] = 0.0
+        shares: Array = weights / total
+        shares[some] *= self.won.take(entries[some])[:, None]
         return shares
 
 
 def _variant(index: Index, meeting: Meeting, row: int) -> Variant:
     """The one whose posting this is."""
-    term = index.terms[row]
+    term = index.term_of(row)
     return next(one for one in meeting.variants if one.term == term)

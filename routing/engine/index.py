@@ -5,6 +5,7 @@ Only the rarity of words depends on company, and that is counted per scope (see 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.meaning import ROUNDING, Rounded, Vectors, WordVectors
-from routing.engine.parts import FIELDS, GUARDED, OWN, SHARED, SHARED_ACTION, Doubles, Floats, Ints, Part
+from routing.engine.parts import FIELDS, GUARDED, SHARED, SHARED_ACTION, Doubles, Floats, Ints, Part, ToolDoc
 from routing.engine.query import read_request
 from routing.engine.text import stem
 from routing.engine.wording import Wordings
@@ -65,17 +66,11 @@ class Index:
         terms_ = _joined([place[part.terms] for place, part in zip(places, parts, strict=True)], np.int32)
         docs = _joined([part.tools + first for part, first in zip(parts, _offsets(parts), strict=True)], np.int32)
         order = np.argsort(terms_, kind="stable")  # the tools of each term are in order already
-        self.terms = terms_[order]
         self.tools = docs[order]
-        stacked = [part.weights for part in parts] or [np.zeros((0, len(FIELDS)), np.float16)]
-        self.weights = np.concatenate(stacked)[order]
-        total = self.weights.sum(axis=1, dtype=np.float64)
-        self.support = saturated(total).astype(np.float32)
-        self.action_support = saturated(
-            total - (1 - SHARED_ACTION) * self.weights[:, SHARED].sum(axis=1, dtype=np.float64)
-        ).astype(np.float32)
-        self.starts = np.searchsorted(self.terms, np.arange(len(ids) + 1))
-        self.own: npt.NDArray[np.bool_] = (self.weights[:, OWN] > 0).sum(axis=1) > 0
+        self.starts = np.searchsorted(terms_[order], np.arange(len(ids) + 1))
+        self._rows = order.astype(np.int32)  # of each posting: its row, those of all parts laid end to end
+        self._first_row = np.cumsum([0, *(len(part.terms) for part in parts)])
+        self.support, self.action_support, self.own = (one[order] for one in self._strengths())
         self.guarded = {
             effect: _joined([part.guarded[place] for part in parts], np.bool_) for place, effect in enumerate(GUARDED)
         }
@@ -86,6 +81,43 @@ class Index:
         for place, doc in enumerate(self.docs):
             self.by_phrase.setdefault(doc.phrase, []).append(place)
         self.by_name = np.argsort(np.argsort([doc.public for doc in self.docs])) if self.docs else np.zeros(0, np.intp)
+
+    def _strengths(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+        """Of each row of the parts: its share of a term's worth, the same where that says what to do, and whether a field of
+        the tool itself says it."""
+        size = int(self._first_row[-1])
+        pairs = zip(self.parts, self._first_row.tolist(), strict=False)
+        cells = _joined([part.cells + first * len(FIELDS) for part, first in pairs], np.int64)
+        weights = _joined([part.weights for part in self.parts], np.float16).astype(np.float64)
+        row, column = np.divmod(cells, len(FIELDS))
+        shared = column >= SHARED.start
+        total = np.bincount(row, weights=weights, minlength=size)
+        less = np.bincount(row[shared], weights=weights[shared], minlength=size)
+        own = np.bincount(row[~shared & (weights > 0)], minlength=size) > 0
+        support, action = saturated(total), saturated(total - (1 - SHARED_ACTION) * less)
+        return support.astype(np.float32), action.astype(np.float32), own
+
+    def weights(self, postings: Iterable[int]) -> Doubles:
+        """Of these postings the weight in each field: they are seldom asked for, so they stay with the parts."""
+        rows = [int(self._rows[posting]) for posting in postings]
+        found = np.zeros((len(rows), len(FIELDS)))
+        for place, row in enumerate(rows):
+            number = int(self._first_row.searchsorted(row, "right")) - 1
+            part, first = self.parts[number], (row - int(self._first_row[number])) * len(FIELDS)
+            cells = slice(*part.cells.searchsorted([first, first + len(FIELDS)]))
+            found[place, part.cells[cells] - first] = part.weights[cells]
+        return found
+
+    def tool(self, endpoint: str, wire: str) -> ToolDoc | None:
+        """The tool of just these names; those of an endpoint stand in the order of theirs."""
+        if (first := self.first_doc.get(endpoint)) is None:
+            return None
+        place = bisect_left(self.docs, (endpoint, wire), first, key=lambda doc: (doc.endpoint.name, doc.wire))
+        found = self.docs[place] if place < len(self.docs) else None
+        return found if found and (found.endpoint.name, found.wire) == (endpoint, wire) else None
+
+    def term_of(self, posting: int) -> int:
+        return int(self.starts.searchsorted(posting, "right")) - 1
 
     @cached_property
     def texts(self) -> Wordings:
@@ -152,6 +184,8 @@ class Index:
         if self._pointing is None:
             found = [part.directions(vectors) for part in self.parts]
             self._pointing = np.concatenate(found) if found else np.zeros((0, vectors.size), np.int8)
+            for part, first in zip(self.parts, _offsets(self.parts), strict=True):
+                part.share_directions(self._pointing[first : first + len(part.docs)])
         return self._pointing
 
     def _rough_directions(self, vectors: WordVectors) -> Floats:

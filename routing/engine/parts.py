@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -23,7 +23,7 @@ from routing.engine.meaning import Rounded, WordVectors
 from routing.engine.naming import EndpointNames
 from routing.engine.registry import Capability, Endpoint, Tool
 from routing.engine.sayings import Saying, sayings
-from routing.engine.text import fold, joined, run_stems, run_terms, runs, stem, terms, words
+from routing.engine.text import joined, parted, run_stems, run_terms, runs, stem, terms
 from routing.engine.vocabulary import ENGLISH
 from routing.engine.wording import Wordings
 
@@ -72,6 +72,7 @@ SHORTEST_GUESS = 5  # letters of a word that a mistyped or shortened one may be 
 SHORTEST_CUT = 4  # letters of a word that may be cut out of a name
 SHARED_ACTION = 0.5  # of an endpoint's word for what to do: its tools do different things
 OWN_SAYING = 0.5  # of a synonym's weight comes on top for the tools whose names say its capability
+FEW = 8  # words that are quicker read one by one than counted first
 REPEATS = 2.0  # saying a word more often than this in one field adds nothing
 
 
@@ -92,7 +93,7 @@ class ToolDoc:
     phrase: str  # the fragment without borders
     twin: bytes  # equal for tools that nothing but their endpoint tells apart
     name_words: tuple[str, ...]
-    name_terms: frozenset[str]
+    name_terms: tuple[str, ...]  # in order, each once
     hint_terms: tuple[frozenset[str], ...]
 
 
@@ -106,14 +107,12 @@ class Spelled:
     tools: Ints
 
     @classmethod
-    def of(cls, written: Mapping[str, tuple[str, set[int]]], ids: Mapping[str, int]) -> Spelled:
-        places = [sorted(tools) for _, tools in written.values()]
-        return cls(
-            tuple(written),
-            np.fromiter((ids[term] for term, _ in written.values()), np.int32, len(written)),
-            np.concatenate([[0], np.cumsum([len(one) for one in places])]).astype(np.int32),
-            np.fromiter((tool for one in places for tool in one), np.int32, sum(map(len, places))),
-        )
+    def of(cls, words: Sequence[str], terms: Ints, said: Ints, tools: Ints) -> Spelled:
+        """`said`: the number of a word, and beside it in `tools` one that holds it; in any order, and repeated."""
+        size = int(tools.max(initial=0)) + 1
+        told = np.unique(said.astype(np.int64) * size + tools)
+        starts = np.searchsorted(told, np.arange(len(words) + 1) * size)
+        return cls(tuple(words), terms, starts.astype(np.int32), (told % size).astype(np.int32))
 
     def entries(self) -> Iterator[tuple[str, int, list[int]]]:
         for place, (word, term) in enumerate(zip(self.words, self.terms.tolist(), strict=True)):
@@ -130,7 +129,10 @@ class Part:
     vocabulary: tuple[str, ...]
     terms: Ints
     tools: Ints
-    weights: Halves  # one row per posting, one column per field
+    cells: (
+        Ints  # where weights stand that are not zero: a row for each posting, a column for each field, laid end to end
+    )
+    weights: Halves  # of these cells
     harm: npt.NDArray[np.int8]  # of each tool: the more, the worse a wrong call
     guarded: npt.NDArray[np.bool_]  # one row for each guarded effect, one column for each tool
     spelled: Spelled
@@ -144,81 +146,125 @@ class Part:
             self._pointing.append(vectors.directions([meaning_words(doc) for doc in self.docs]))
         return self._pointing[0]
 
+    def share_directions(self, same: Rounded) -> None:
+        """Keep these, which are part of a larger array that is kept anyway, in place of the same in an own one."""
+        self._pointing[:] = [same]
+
+
+_NOTHING_SPELLED = Spelled((), np.zeros(0, np.int32), np.zeros(1, np.int32), np.zeros(0, np.int32))
+ALL = -1  # in place of a tool: what an endpoint says for all of its tools
+
 
 @dataclass(slots=True)
 class _Writer:
     """The postings of one endpoint while they are being written."""
 
-    spelled: dict[str, tuple[str, set[int]]]
-    ids: dict[str, int]
-    terms: list[int]
-    tools: list[int]
-    cells: list[int]  # of the weights that are not zero: row by row, a column for each field
-    values: list[float]
+    ids: dict[str, int] = field(default_factory=dict)
+    terms: list[int] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    weighed: list[tuple[int, int, int]] = field(default_factory=list)  # tool, field, how many of the above
+    words: dict[str, int] = field(default_factory=dict)
+    word_terms: list[str] = field(default_factory=list)
+    said: list[int] = field(default_factory=list)  # numbers of words
+    told: list[tuple[int, int]] = field(default_factory=list)  # tool, how many of the above
 
     def add(self, place: int, weighed: Mapping[int, Mapping[str, float]]) -> None:
-        """One tool: for each field the weights of its terms."""
-        rows: dict[str, int] = {}
-        first, ids = len(self.terms), self.ids
+        """For each field of a tool, or of all, the weights of its terms."""
+        ids = self.ids
         for column, weights in weighed.items():
-            for term in weights:
-                self.cells.append((first + rows.setdefault(term, len(rows))) * len(FIELDS) + column)
-            self.values.extend(weights.values())
-        self.terms.extend([ids.setdefault(term, len(ids)) for term in rows])
-        self.tools.extend([place] * len(rows))
+            self.terms.extend([ids.setdefault(term, len(ids)) for term in weights])
+            self.weights.extend(weights.values())
+            self.weighed.append((place, column, len(weights)))
 
-    def weights(self) -> Halves:
-        found = np.zeros(len(self.terms) * len(FIELDS), np.float16)
-        found[np.array(self.cells, np.intp)] = np.array(self.values, np.float16)
-        return found.reshape(-1, len(FIELDS))
+    def postings(self, size: int) -> tuple[Ints, Ints, Ints, Halves]:
+        """The terms and tools of all postings of so many tools, and the cells of their weights."""
+        places, columns, counts = np.array(self.weighed, np.int64).reshape(-1, 3).T
+        spread = _for_all(places.repeat(counts), size)
+        terms, tools = np.array(self.terms, np.int64)[spread[0]], spread[1]
+        fields = columns.repeat(counts)[spread[0]]
+        row = tools * max(len(self.ids), 1) + terms
+        order = np.lexsort((fields, row))
+        begins = np.diff(row[order], prepend=-1) > 0
+        cells = (np.cumsum(begins) - 1) * len(FIELDS) + fields[order]
+        first = order[begins]
+        weights = np.array(self.weights, np.float64)[spread[0]][order]
+        return (
+            terms[first].astype(np.int32),
+            tools[first].astype(np.int32),
+            cells.astype(np.int32),
+            weights.astype(np.float16),
+        )
 
-    def weigh(self, name: str, texts: Sequence[tuple[str, float]], places: Sequence[int]) -> dict[str, float]:
-        """Term -> its length-normalised, capped and weighted frequency in one field of these tools."""
+    def spelled(self, size: int) -> Spelled:
+        places, counts = np.array(self.told, np.int64).reshape(-1, 2).T
+        entries, tools = _for_all(places.repeat(counts), size)
+        terms = np.fromiter(map(self.ids.__getitem__, self.word_terms), np.int32, len(self.word_terms))
+        return Spelled.of(tuple(self.words), terms, np.array(self.said, np.int64)[entries], tools)
+
+    def weigh(self, name: str, texts: Sequence[tuple[str, float]], place: int) -> dict[str, float]:
+        """Term -> its length-normalised, capped and weighted frequency in one field of this tool, or of all."""
         counts: dict[str, float] = {}
         written: dict[str, str] = {}
         length = 0.0
-        read = _every_term if name == "tool" else _content
-        for text, factor in texts:
-            for run in runs(text[:TEXT_LIMIT]):
-                for term, word in read(run):
-                    counts[term] = counts.get(term, 0.0) + factor
-                    length += factor
-                    if word:
+        ignored = _NOTHING if name == "tool" else ENGLISH  # in a name every word counts
+        for text, factor in _by_factor(texts):
+            for run, times in _counted(runs(text)):
+                for word, term in run_terms(run):
+                    if word not in ignored:
+                        counts[term] = counts.get(term, 0.0) + factor * times
+                        length += factor * times
                         written[word] = term
         if not counts:
             return counts
-        for word, term in written.items() if places else ():  # without tools, words lead nowhere
-            known = self.spelled.get(word)
-            if known is None:
-                known = self.spelled[word] = (term, set())
-            known[1].update(places)
+        self._write_down(written, place)
         rule = FIELDS[FIELD_NAMES.index(name)]
         norm = rule.weight / (
             1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
         )
         return {term: norm * (count if count < REPEATS else REPEATS) for term, count in counts.items()}
 
-    def say(self, said: Sequence[Saying], share: float, places: Sequence[int]) -> dict[str, float]:
+    def _write_down(self, written: Mapping[str, str], place: int) -> None:
+        """How the terms of this tool are written, those left out that are too short to be guessed at."""
+        words, before = self.words, len(self.said)
+        for word, term in written.items():
+            if len(word) >= SHORTEST_GUESS:
+                number = words.setdefault(word, len(words))
+                if number == len(self.word_terms):
+                    self.word_terms.append(term)
+                self.said.append(number)
+        self.told.append((place, len(self.said) - before))
+
+    def say(self, said: Sequence[Saying], share: float, place: int) -> dict[str, float]:
         """Term -> what the saying that counts most gives it; each is weighed as if it stood alone."""
         heaviest: dict[str, float] = {}
         for saying in said:
-            for term, weight in self.weigh("tags", [(saying.text, 1.0)], places).items():
+            for term, weight in self.weigh("tags", [(saying.text, 1.0)], place).items():
                 heaviest[term] = max(heaviest.get(term, 0.0), weight * saying.share * share)
         return heaviest
 
 
-@lru_cache(maxsize=1 << 16)
-def _content(run: str) -> tuple[tuple[str, str], ...]:
-    """(term, word) of what a run of letters says, function words left out; no word where it is too short to guess at."""
-    return tuple(
-        (term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run) if word not in ENGLISH
-    )
+_NOTHING: frozenset[str] = frozenset()
 
 
-@lru_cache(maxsize=1 << 14)
-def _every_term(run: str) -> tuple[tuple[str, str], ...]:
-    """The same of a name, where every word counts."""
-    return tuple((term, word if len(word) >= SHORTEST_GUESS else "") for word, term in run_terms(run))
+def _by_factor(texts: Sequence[tuple[str, float]]) -> Iterable[tuple[str, float]]:
+    """Texts that count alike as one, since each takes its time to begin with; nothing runs over the end of a line."""
+    if len(texts) < 2:
+        return [(text[:TEXT_LIMIT], factor) for text, factor in texts]
+    found: dict[float, list[str]] = {}
+    for text, factor in texts:
+        found.setdefault(factor, []).append(text[:TEXT_LIMIT])
+    return [("\n".join(some), factor) for factor, some in found.items()]
+
+
+def _counted(said: Sequence[str]) -> Iterable[tuple[str, int]]:
+    return Counter(said).items() if len(said) > FEW else ((run, 1) for run in said)
+
+
+def _for_all(places: npt.NDArray[np.int64], size: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+    """The entries of single tools and, for each of so many tools, those of all; with the tool of each."""
+    own, shared = (places >= 0).nonzero()[0], (places < 0).nonzero()[0]
+    entries = np.concatenate([own, np.tile(shared, size)])
+    return entries, np.concatenate([places[own], np.arange(size).repeat(len(shared))])
 
 
 def is_guarded(doc: ToolDoc, effect: str) -> bool:
@@ -230,7 +276,7 @@ def is_guarded(doc: ToolDoc, effect: str) -> bool:
 def meaning_words(doc: ToolDoc) -> list[str]:
     """The words that say what a tool is for."""
     texts = [" ".join(doc.name_words), doc.title, doc.tool.description[:MEANING_LIMIT], *doc.hints]
-    return [word for text in texts for word, _ in terms(text) if word not in ENGLISH]
+    return [word for word, _ in terms("\n".join(texts)) if word not in ENGLISH]
 
 
 def _wordings(doc: ToolDoc) -> Iterator[list[str]]:
@@ -248,25 +294,29 @@ def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] 
         _document(endpoint, tool, names, tuple(hints.get(tool.name, ())), said)
         for tool in sorted(endpoint.tools, key=lambda one: one.name)
     )
-    writer = _Writer({}, {}, [], [], [], [])
-    shared = _weighed(writer, shared_texts(endpoint), range(len(docs)))
-    _say(shared, TAGS, writer.say(said, 1.0, range(len(docs))))
+    writer = _Writer()
+    shared = _weighed(writer, shared_texts(endpoint), ALL)
+    _say(shared, TAGS, writer.say(said, 1.0, ALL))
+    if docs:
+        writer.add(ALL, shared)
     for place, doc in enumerate(docs):
-        own = _weighed(writer, own_texts(doc), (place,))
+        own = _weighed(writer, own_texts(doc), place)
         about = [saying for saying in said if saying.is_about(doc.name_terms)]
-        _say(own, TOOL_HINTS, writer.say(about, OWN_SAYING, (place,)))
-        writer.add(place, own | shared)
+        _say(own, TOOL_HINTS, writer.say(about, OWN_SAYING, place))
+        writer.add(place, own)
+    posted, holders, cells, weights = writer.postings(len(docs))
     return Part(
         endpoint=endpoint,
         sayings=said,
         docs=docs,
         vocabulary=tuple(writer.ids),
-        terms=np.array(writer.terms, np.int32),
-        tools=np.array(writer.tools, np.int32),
-        weights=writer.weights(),
+        terms=posted,
+        tools=holders,
+        cells=cells,
+        weights=weights,
         harm=np.array([HARM.get(doc.traits.effect, 0) for doc in docs], np.int8),
         guarded=np.array([[is_guarded(doc, effect) for doc in docs] for effect in GUARDED], np.bool_),
-        spelled=Spelled.of(writer.spelled, writer.ids),
+        spelled=writer.spelled(len(docs)) if docs else _NOTHING_SPELLED,
         names=names,
         texts=Wordings.of([list(_wordings(doc)) for doc in docs]),
     )
@@ -275,8 +325,8 @@ def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] 
 Texts = Mapping[str, Sequence[tuple[str, float]]]  # field -> texts, each with the share at which its words count
 
 
-def _weighed(writer: _Writer, texts: Texts, places: Sequence[int]) -> dict[int, dict[str, float]]:
-    return {FIELD_NAMES.index(name): writer.weigh(name, given, places) for name, given in texts.items()}
+def _weighed(writer: _Writer, texts: Texts, place: int) -> dict[int, dict[str, float]]:
+    return {FIELD_NAMES.index(name): writer.weigh(name, given, place) for name, given in texts.items() if given}
 
 
 def _say(weighed: dict[int, dict[str, float]], column: int, said: Mapping[str, float]) -> None:
@@ -355,44 +405,41 @@ def _document(
         phrase=joined(fragment),
         twin=twin,
         name_words=named,
-        name_terms=frozenset(map(stem, named)) or frozenset({joined(fragment)}),
+        name_terms=tuple(sorted(set(map(stem, named)))) or (joined(fragment),),
         hint_terms=tuple(frozenset(term for word, term in terms(hint) if word not in ENGLISH) for hint in hints),
     )
 
 
 def _name_words(fragment: str, prose: str) -> list[str]:
     """The words of a name; one that is written together is cut where the tool's own text shows a border."""
-    parts = [part for _, whole, *_ in words(fold(fragment)) for part in whole if len(part) > 1 and not part.isdecimal()]
+    parts = [part for _, whole in parted(fragment) for part in whole if len(part) > 1 and not part.isdecimal()]
     if not any(len(part) >= 2 * SHORTEST_CUT for part in parts):
         return parts
-    told = sorted(
-        {word for word, _ in terms(prose[:TEXT_LIMIT]) if len(word) >= SHORTEST_CUT and word not in ENGLISH},
-        key=len,
-        reverse=True,
-    )
+    told = {word for run in set(runs(prose[:TEXT_LIMIT])) for word, _ in run_terms(run)} - ENGLISH
     return [piece for part in parts for piece in _cut(part, told)]
 
 
 def _written_as_one(doc: ToolDoc) -> list[str]:
     """The name and its composed words without their borders, for those who write them so."""
-    composed = [text for text, parts, *_ in words(fold(doc.fragment)) if len(parts) > 1]
+    composed = [text for text, parts in parted(doc.fragment) if len(parts) > 1]
     return [whole for whole in dict.fromkeys([*composed, doc.phrase]) if whole not in doc.name_words]
 
 
-def _cut(part: str, told: Sequence[str]) -> list[str]:
+def _cut(part: str, told: Set[str]) -> list[str]:
+    """A word in two where the longest word that it begins or ends with leaves enough."""
     if len(part) < 2 * SHORTEST_CUT:
         return [part]
-    for word in told:
-        rest = len(part) - len(word)
-        if rest >= SHORTEST_CUT - 1 and part.startswith(word):
-            return [word, part[len(word) :]]
-        if rest >= SHORTEST_CUT - 1 and part.endswith(word):
-            return [part[:rest], word]
+    for size in range(len(part) - SHORTEST_CUT + 1, SHORTEST_CUT - 1, -1):
+        if part[:size] in told:
+            return [part[:size], part[size:]]
+        if part[-size:] in told:
+            return [part[:-size], part[-size:]]
     return [part]
+
+
+_written = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str).encode
 
 
 def _digest(value: Any) -> bytes:
     """Of a JSON text, so that no boundary between texts can be moved without being seen."""
-    return hashlib.sha256(
-        json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(errors="replace")
-    ).digest()
+    return hashlib.sha256(_written(value).encode(errors="replace")).digest()

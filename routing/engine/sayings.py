@@ -7,7 +7,7 @@ so many of them weaken none, and none can outweigh the name of a tool.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from routing.engine.registry import Capability, Endpoint
@@ -26,7 +26,7 @@ class Saying:
     share: float
     names: frozenset[str]  # stems of the capability's name, which a synonym stands for; empty for a keyword
 
-    def is_about(self, name_terms: frozenset[str]) -> bool:
+    def is_about(self, name_terms: Iterable[str]) -> bool:
         """Whether a tool of such a name is what this stands for, and not just its neighbour."""
         return not self.names.isdisjoint(name_terms)
 

@@ -162,7 +162,8 @@ class View:
         sizes = np.bincount(index.endpoint_of[self.sees], minlength=len(index.parts))
         shares = 1 / np.maximum(sizes, 1)
         counted = np.where(index.own, 1.0, shares[index.endpoint_of[index.tools]]) * self.sees[index.tools]
-        return np.bincount(index.terms, weights=counted, minlength=len(index.term_ids)).astype(np.float64)
+        terms = np.arange(len(index.term_ids)).repeat(np.diff(index.starts))
+        return np.bincount(terms, weights=counted, minlength=len(index.term_ids)).astype(np.float64)
 
     def _rarity(self, frequency: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         near_one = np.where(self.known, np.maximum(frequency, 1), 1)  # a word unseen here is as rare as one seen once

@@ -286,7 +286,7 @@ class Scorer:
         """What tools lose of their own for doing what is forbidden, or erasing and executing unasked."""
         index, places = self.view.index, self.places
         if self.forbidden:
-            bad = [bool(self.forbidden & index.docs[place].name_terms) for place in places]
+            bad = [not self.forbidden.isdisjoint(index.docs[place].name_terms) for place in places]
             yield "negated_action", own * -NEGATED_SHARE * np.array(bad, np.float64)
         unasked = [index.guarded[effect] for effect in GUARDED if self.guard and not self._asks_for(effect)]
         if unasked:

@@ -84,20 +84,32 @@ def runs(text: str) -> list[str]:
     return _RUN.findall(fold(text))
 
 
-@lru_cache(maxsize=1 << 16)
 def run_terms(run: str) -> tuple[tuple[str, str], ...]:
-    """The same of one unbroken run of letters and digits: a remembered pure function, since texts repeat their words."""
-    parts = list(_parts(run))
-    found = [(part, stem(part)) for part in parts if len(part) > 1 and not part.isdecimal() or is_unspaced(part)]
-    if len(parts) > 1 and not is_unspaced(parts[0]) and len(run) <= LONGEST_WORD:
-        found.append((run.casefold(), run.casefold()))
-    return tuple(found)
+    """The same of one unbroken run of letters and digits."""
+    return read_run(run)[0]
 
 
-@lru_cache(maxsize=1 << 16)
 def run_stems(run: str) -> tuple[str, ...]:
     """The stems of the parts of one unbroken run, in order and each as often as it is said."""
-    return tuple(stem(part) for part in _parts(run))
+    return read_run(run)[1]
+
+
+@lru_cache(maxsize=1 << 16)
+def read_run(run: str) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """`run_terms` and `run_stems` of a run: a remembered pure function, since texts repeat their words."""
+    parts = list(_parts(run))
+    stems = tuple(map(stem, parts))
+    pairs = zip(parts, stems, strict=True)
+    found = [(part, one) for part, one in pairs if len(part) > 1 and not part.isdecimal() or is_unspaced(part)]
+    if len(parts) > 1 and not is_unspaced(parts[0]) and len(run) <= LONGEST_WORD:
+        found.append((run.casefold(), run.casefold()))
+    return tuple(found), stems
+
+
+def parted(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The words of a text as written but for case, each with its folded parts."""
+    found = [(run.casefold(), tuple(_parts(run))) for run in runs(text)]
+    return [one for one in found if one[1]]
 
 
 def joined(text: str) -> str:

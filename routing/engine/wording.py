@@ -59,7 +59,7 @@ def grams(stems: Sequence[str]) -> dict[int, int]:
     return found if len(found) <= MOST_GRAMS else dict(islice(found.items(), MOST_GRAMS))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Wordings:
     """The grams of texts laid end to end, and to which owner each text belongs."""
 
@@ -72,11 +72,13 @@ class Wordings:
         """Of each owner its texts, each a row of stems."""
         cut = [grams(text) for one in texts for text in one]
         starts = _offsets([len(found) for found in cut])
+        said = np.fromiter((number for found in cut for number in found), np.uint32, starts[-1])
+        times = np.fromiter((number for found in cut for number in found.values()), np.uint32, starts[-1])
         return cls(
-            grams=np.fromiter((_packed(*one) for found in cut for one in found.items()), np.uint32, starts[-1]),
+            grams=said | np.minimum(times, np.uint32(MOST_TIMES)) << _TIMES,
             starts=starts,
             owners=np.repeat(np.arange(len(texts), dtype=np.int32), [len(one) for one in texts]),
-        )  # fmt: skip
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Wordings], sizes: Sequence[int]) -> Wordings:
@@ -84,15 +86,14 @@ class Wordings:
         if not parts:
             return cls.of([])
         rows = _offsets([len(part.grams) for part in parts])
-        return cls(
+        joined = cls(
             grams=np.concatenate([part.grams for part in parts]),
             starts=np.concatenate([*(part.starts[:-1] + first for part, first in zip(parts, rows, strict=False)), rows[-1:]]),
             owners=np.concatenate([part.owners + first for part, first in zip(parts, _offsets(sizes), strict=False)]),
         )  # fmt: skip
-
-
-def _packed(gram: int, times: int) -> int:
-    return gram | min(times, MOST_TIMES) << GRAM.bit_length()
+        for part, first in zip(parts, rows.tolist(), strict=False):  # the same, kept once
+            part.grams = joined.grams[first : first + len(part.grams)]
+        return joined
 
 
 def _offsets(sizes: Sequence[int]) -> Numbers:
