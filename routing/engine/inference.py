@@ -27,8 +27,8 @@ class Traits:
     provenance: Mapping[str, str]  # trait -> declared | annotation | inferred | overridden
 
 
-# (answer, single words, phrases between spaces)
-Rules = tuple[tuple[str, frozenset[str], tuple[str, ...]], ...]
+# (answer, single words, phrases: their words, and as they stand between spaces)
+Rules = tuple[tuple[str, frozenset[str], tuple[tuple[frozenset[str], str], ...]], ...]
 
 
 def _rules(table: Mapping[str, str]) -> Rules:
@@ -36,7 +36,7 @@ def _rules(table: Mapping[str, str]) -> Rules:
         (
             answer,
             frozenset(word for word in words.split() if "+" not in word),
-            tuple(f" {word.replace('+', ' ')} " for word in words.split() if "+" in word),
+            tuple((frozenset(word.split("+")), f" {word.replace('+', ' ')} ") for word in words.split() if "+" in word),
         )
         for answer, words in table.items()
     )
@@ -84,6 +84,7 @@ _EFFECTS = _rules(
 
 _RISK_OF_EFFECT = {"read": "low", "write": "medium", "execute": "medium", "erase": "high"}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HINT_OF_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")  # quicker to look for
 _LETTERS = re.compile(r"[a-z0-9]+")
 _SENTENCE = re.compile(r"[.;:\n(]")
 _JOINING = frozenset({"and", "or", "then"})
@@ -147,11 +148,20 @@ def _corrected(inferred: Mapping[str, str], annotations: Mapping[str, Any]) -> d
 
 def infer_traits(name: str, description: str) -> dict[str, str]:
     named, prose = _words(name), _words(description)
+    both = f"{named.rstrip()}{prose}"
+    told, spoken = frozenset(prose.split()), frozenset(both.split())
     verbs, opening = _verbs(name), _opening(description)
-    effect = _first(_EFFECTS, verbs) or _first(_EFFECTS, opening) or _first(_EFFECTS, prose)
+    effect = _first(_EFFECTS, verbs) or _first(_EFFECTS, opening) or _first_of(_EFFECTS, prose, told)
+    # What is critical counts wherever it is said; lesser words count in the name, then in the opening, then in prose.
+    risk = (
+        _first_of(_RISKS[:1], both, spoken)
+        or _first(_RISKS, verbs)
+        or _first(_RISKS, opening)
+        or _first_of(_RISKS, both, spoken)
+    )
     return {
-        "category": _first(_CATEGORIES, named) or _first(_CATEGORIES, prose) or "general",
-        "risk": _risk((verbs, opening), f"{named.rstrip()}{prose}") or _RISK_OF_EFFECT.get(effect or "", "medium"),
+        "category": _first(_CATEGORIES, named) or _first_of(_CATEGORIES, prose, told) or "general",
+        "risk": risk or _RISK_OF_EFFECT.get(effect or "", "medium"),
         "effect": effect or "execute",  # what is not known to be harmless is not called so
     }
 
@@ -159,13 +169,8 @@ def infer_traits(name: str, description: str) -> dict[str, str]:
 def _opening(description: str) -> str:
     """The verbs of a description's first sentence; nothing when what follows speaks of erasing or executing."""
     first, *rest = _SENTENCE.split(description.strip(), maxsplit=1)
-    more = _first(_EFFECTS[:2], _words(rest[0])) if rest else None
+    more = _first(_EFFECTS[:2], _words(rest[0])) if rest and rest[0] else None
     return " " if more else _verbs(first)
-
-
-def _risk(spoken: tuple[str, str], both: str) -> str | None:
-    # What is critical counts wherever it is said; lesser words count in the name, then in the opening, then in prose.
-    return _first(_RISKS[:1], both) or _first(_RISKS, spoken[0]) or _first(_RISKS, spoken[1]) or _first(_RISKS, both)
 
 
 def _verbs(name: str) -> str:
@@ -188,10 +193,17 @@ def _verbs(name: str) -> str:
 
 
 def _first(rules: Rules, words: str) -> str | None:
-    spoken = frozenset(words.split())
+    return _first_of(rules, words, frozenset(words.split()))
+
+
+def _first_of(rules: Rules, words: str, spoken: frozenset[str]) -> str | None:
+    """The same where the single words are known already."""
     for answer, wanted, phrases in rules:
-        if not wanted.isdisjoint(spoken) or phrases and any(phrase in words for phrase in phrases):
+        if not wanted.isdisjoint(spoken):
             return answer
+        for parts, phrase in phrases:
+            if parts <= spoken and phrase in words:
+                return answer
     return None
 
 
@@ -201,7 +213,10 @@ def _words(text: str) -> str:
 
 
 def _split(text: str) -> str:
-    return unicodedata.normalize("NFKD", _CAMEL.sub(" ", text[:4000])).lower()
+    parted = text[:4000]
+    if _HINT_OF_CAMEL.search(parted):
+        parted = _CAMEL.sub(" ", parted)
+    return (parted if parted.isascii() else unicodedata.normalize("NFKD", parted)).lower()
 
 
 @lru_cache(maxsize=1 << 14)
@@ -224,6 +239,5 @@ _BASES = frozenset(
     part
     for rules in (_CATEGORIES, _RISKS, _EFFECTS)
     for _, words, phrases in rules
-    for word in (*words, *phrases)
-    for part in word.split()
+    for part in (*words, *(word for parts, _ in phrases for word in parts))
 )

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -152,6 +154,13 @@ class Part:
 
 
 _NOTHING_SPELLED = Spelled((), np.zeros(0, np.int32), np.zeros(1, np.int32), np.zeros(0, np.int32))
+
+
+def _numbered() -> dict[str, int]:
+    """Gives each key that it is asked for the next number."""
+    return defaultdict(count().__next__)
+
+
 ALL = -1  # in place of a tool: what an endpoint says for all of its tools
 
 
@@ -159,20 +168,19 @@ ALL = -1  # in place of a tool: what an endpoint says for all of its tools
 class _Writer:
     """The postings of one endpoint while they are being written."""
 
-    ids: dict[str, int] = field(default_factory=dict)
+    ids: dict[str, int] = field(default_factory=_numbered)
     terms: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     weighed: list[tuple[int, int, int]] = field(default_factory=list)  # tool, field, how many of the above
-    words: dict[str, int] = field(default_factory=dict)
-    word_terms: list[str] = field(default_factory=list)
+    words: dict[str, int] = field(default_factory=_numbered)
+    word_terms: dict[str, str] = field(default_factory=dict)
     said: list[int] = field(default_factory=list)  # numbers of words
     told: list[tuple[int, int]] = field(default_factory=list)  # tool, how many of the above
 
     def add(self, place: int, weighed: Mapping[int, Mapping[str, float]]) -> None:
         """For each field of a tool, or of all, the weights of its terms."""
-        ids = self.ids
         for column, weights in weighed.items():
-            self.terms.extend([ids.setdefault(term, len(ids)) for term in weights])
+            self.terms.extend(map(self.ids.__getitem__, weights))
             self.weights.extend(weights.values())
             self.weighed.append((place, column, len(weights)))
 
@@ -198,7 +206,7 @@ class _Writer:
     def spelled(self, size: int) -> Spelled:
         places, counts = np.array(self.told, np.int64).reshape(-1, 2).T
         entries, tools = _for_all(places.repeat(counts), size)
-        terms = np.fromiter(map(self.ids.__getitem__, self.word_terms), np.int32, len(self.word_terms))
+        terms = np.array([self.ids[self.word_terms[word]] for word in self.words], np.int32)
         return Spelled.of(tuple(self.words), terms, np.array(self.said, np.int64)[entries], tools)
 
     def weigh(self, name: str, texts: Sequence[tuple[str, float]], place: int) -> dict[str, float]:
@@ -206,14 +214,13 @@ class _Writer:
         counts: dict[str, float] = {}
         written: dict[str, str] = {}
         length = 0.0
-        ignored = _NOTHING if name == "tool" else ENGLISH  # in a name every word counts
+        read = run_terms if name == "tool" else _content  # in a name every word counts
         for text, factor in _by_factor(texts):
             for run, times in _counted(runs(text)):
-                for word, term in run_terms(run):
-                    if word not in ignored:
-                        counts[term] = counts.get(term, 0.0) + factor * times
-                        length += factor * times
-                        written[word] = term
+                for word, term in read(run):
+                    counts[term] = counts.get(term, 0.0) + factor * times
+                    length += factor * times
+                    written[word] = term
         if not counts:
             return counts
         self._write_down(written, place)
@@ -225,14 +232,10 @@ class _Writer:
 
     def _write_down(self, written: Mapping[str, str], place: int) -> None:
         """How the terms of this tool are written, those left out that are too short to be guessed at."""
-        words, before = self.words, len(self.said)
-        for word, term in written.items():
-            if len(word) >= SHORTEST_GUESS:
-                number = words.setdefault(word, len(words))
-                if number == len(self.word_terms):
-                    self.word_terms.append(term)
-                self.said.append(number)
-        self.told.append((place, len(self.said) - before))
+        long = [word for word in written if len(word) >= SHORTEST_GUESS]
+        self.word_terms.update(written)
+        self.said.extend(map(self.words.__getitem__, long))
+        self.told.append((place, len(long)))
 
     def say(self, said: Sequence[Saying], share: float, place: int) -> dict[str, float]:
         """Term -> what the saying that counts most gives it; each is weighed as if it stood alone."""
@@ -243,7 +246,12 @@ class _Writer:
         return heaviest
 
 
-_NOTHING: frozenset[str] = frozenset()
+@lru_cache(maxsize=1 << 16)
+def _content(run: str) -> tuple[tuple[str, str], ...]:
+    """(word, term) of what a run of letters says, function words left out."""
+    said = run_terms(run)
+    content = tuple(one for one in said if one[0] not in ENGLISH)
+    return content if len(content) < len(said) else said
 
 
 def _by_factor(texts: Sequence[tuple[str, float]]) -> Iterable[tuple[str, float]]:

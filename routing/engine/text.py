@@ -24,6 +24,7 @@ _PLAIN = str.maketrans(
 _ACCENTS = re.compile("[\u0300-\u036f\u200b-\u200d\u2060\ufe0e\ufe0f]")
 _MARKS = "\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3099\u309a"
 _RUN = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_PLAIN_RUN = re.compile("[A-Za-z0-9]+")  # the same in texts without other letters, and much faster
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PART = re.compile(
     rf"[{_UNSPACED}]+"
@@ -44,7 +45,7 @@ def fold(text: str) -> str:
 
 def words(folded: str) -> Iterator[tuple[str, tuple[str, ...], int, int]]:
     """The words of an already folded text, in order: as written but for case, their folded parts, where they begin and end."""
-    for run in _RUN.finditer(folded):
+    for run in (_PLAIN_RUN if folded.isascii() else _RUN).finditer(folded):
         written = run.group()
         text, parts = _parted(written) if len(written) <= LONGEST_WORD else _parted.__wrapped__(written)
         if parts:
@@ -58,6 +59,9 @@ def _parted(run: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _parts(run: str) -> Iterator[str]:
+    if run.isascii() and run.islower() and run.isalpha():  # most are, and have no border
+        yield run[:LONGEST_WORD]
+        return
     for part in _PART.findall(run):
         if _IS_UNSPACED.match(part):
             yield from pairs(part)
@@ -81,29 +85,22 @@ def terms(text: str) -> Iterator[tuple[str, str]]:
 
 def runs(text: str) -> list[str]:
     """The unbroken runs of letters and digits of a text, folded."""
-    return _RUN.findall(fold(text))
-
-
-def run_terms(run: str) -> tuple[tuple[str, str], ...]:
-    """The same of one unbroken run of letters and digits."""
-    return read_run(run)[0]
-
-
-def run_stems(run: str) -> tuple[str, ...]:
-    """The stems of the parts of one unbroken run, in order and each as often as it is said."""
-    return read_run(run)[1]
+    return _PLAIN_RUN.findall(text) if text.isascii() else _RUN.findall(fold(text))
 
 
 @lru_cache(maxsize=1 << 16)
-def read_run(run: str) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """`run_terms` and `run_stems` of a run: a remembered pure function, since texts repeat their words."""
+def run_terms(run: str) -> tuple[tuple[str, str], ...]:
+    """The same of one unbroken run of letters and digits: a remembered pure function, since texts repeat their words."""
     parts = list(_parts(run))
-    stems = tuple(map(stem, parts))
-    pairs = zip(parts, stems, strict=True)
-    found = [(part, one) for part, one in pairs if len(part) > 1 and not part.isdecimal() or is_unspaced(part)]
+    found = [(part, stem(part)) for part in parts if len(part) > 1 and not part.isdecimal() or is_unspaced(part)]
     if len(parts) > 1 and not is_unspaced(parts[0]) and len(run) <= LONGEST_WORD:
         found.append((run.casefold(), run.casefold()))
-    return tuple(found), stems
+    return tuple(found)
+
+
+def run_stems(run: str) -> list[str]:
+    """The stems of the parts of one unbroken run, in order and each as often as it is said."""
+    return list(map(stem, _parts(run)))
 
 
 def parted(text: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -114,7 +111,7 @@ def parted(text: str) -> list[tuple[str, tuple[str, ...]]]:
 
 def joined(text: str) -> str:
     """A name without its borders: `send_email`, `sendEmail` and `send email` are one."""
-    return "".join(_RUN.findall(fold(text))).casefold()
+    return "".join(runs(text)).casefold()
 
 
 def is_unspaced(part: str) -> bool:
