@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -91,6 +91,15 @@ _JOINING = frozenset({"and", "or", "then"})
 _MOST_WORDS = 400  # of a description: prose beyond that says nothing new about what a tool is
 
 
+# No word of the first rule is without one of these, in whatever form.
+_HINTS_OF_CRITICAL = frozenset(
+    hint
+    for _, words, phrases in _RISKS[:1]
+    for word in (*words, *(min(parts) for parts, _ in phrases))
+    for hint in (word[:3], word[:3].replace("y", "i"))  # pay, paid
+)
+
+
 def describe_traits(tool: Tool, *, overridden: Iterable[str] = ()) -> Traits:
     """What a tool is, with the provenance of each trait. `overridden` names the traits that an operator has set."""
     inferred = infer_traits(tool.name, tool.description or tool.title or "")
@@ -147,23 +156,46 @@ def _corrected(inferred: Mapping[str, str], annotations: Mapping[str, Any]) -> d
 
 
 def infer_traits(name: str, description: str) -> dict[str, str]:
-    named, prose = _words(name), _words(description)
-    both = f"{named.rstrip()}{prose}"
-    told, spoken = frozenset(prose.split()), frozenset(both.split())
-    verbs, opening = _verbs(name), _opening(description)
-    effect = _first(_EFFECTS, verbs) or _first(_EFFECTS, opening) or _first_of(_EFFECTS, prose, told)
+    said = _Said(name, description)
+    effect = _first(_EFFECTS, said.verbs) or _first(_EFFECTS, said.opening) or _first(_EFFECTS, said.prose)
     # What is critical counts wherever it is said; lesser words count in the name, then in the opening, then in prose.
     risk = (
-        _first_of(_RISKS[:1], both, spoken)
-        or _first(_RISKS, verbs)
-        or _first(_RISKS, opening)
-        or _first_of(_RISKS, both, spoken)
+        (_first(_RISKS[:1], said.both) if said.may_be_critical else None)
+        or _first(_RISKS, said.verbs)
+        or _first(_RISKS, said.opening)
+        or _first(_RISKS, said.both)
     )
     return {
-        "category": _first(_CATEGORIES, named) or _first_of(_CATEGORIES, prose, told) or "general",
+        "category": _first(_CATEGORIES, said.named) or _first(_CATEGORIES, said.prose) or "general",
         "risk": risk or _RISK_OF_EFFECT.get(effect or "", "medium"),
         "effect": effect or "execute",  # what is not known to be harmless is not called so
     }
+
+
+class _Said:
+    """What a tool says of itself, read when it is asked for: mostly the name answers."""
+
+    def __init__(self, name: str, description: str) -> None:
+        self._name, self._description = name, description
+        self.verbs, self.named = _verbs(name), _words(name)
+
+    @cached_property
+    def may_be_critical(self) -> bool:
+        text = f"{self._name} {self._description}"
+        lowered = text.lower()
+        return not text.isascii() or any(hint in lowered for hint in _HINTS_OF_CRITICAL)
+
+    @cached_property
+    def opening(self) -> str:
+        return _opening(self._description)
+
+    @cached_property
+    def prose(self) -> str:
+        return _words(self._description)
+
+    @cached_property
+    def both(self) -> str:
+        return f"{self.named.rstrip()}{self.prose}"
 
 
 def _opening(description: str) -> str:
@@ -193,11 +225,7 @@ def _verbs(name: str) -> str:
 
 
 def _first(rules: Rules, words: str) -> str | None:
-    return _first_of(rules, words, frozenset(words.split()))
-
-
-def _first_of(rules: Rules, words: str, spoken: frozenset[str]) -> str | None:
-    """The same where the single words are known already."""
+    spoken = frozenset(words.split())
     for answer, wanted, phrases in rules:
         if not wanted.isdisjoint(spoken):
             return answer

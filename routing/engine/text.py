@@ -100,6 +100,8 @@ def run_terms(run: str) -> tuple[tuple[str, str], ...]:
 
 def run_stems(run: str) -> list[str]:
     """The stems of the parts of one unbroken run, in order and each as often as it is said."""
+    if run.isascii() and run.isalpha() and (run.islower() or run.istitle()):
+        return [stem(run.lower()[:LONGEST_WORD])]  # it is of one part
     return list(map(stem, _parts(run)))
 
 
