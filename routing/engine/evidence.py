@@ -63,7 +63,7 @@ def _meet(view: View, variants: tuple[Variant, ...], acts: bool) -> Meeting:
         tools, rows, kinds, won = tools.take(chosen), rows.take(chosen), kinds.take(chosen), won.take(chosen)
     covers = quality.take(kinds)
     if acts:
-        covers[~index.own.take(rows)] *= SHARED_ACTION  # what its endpoint says to do counts by half
+        covers[np.logical_not(index.own.take(rows))] *= SHARED_ACTION  # what its endpoint says to do counts by half
     rarity = view.idf[numbers[0]] if variants[0].quality == 1.0 else view.idf.take(numbers).max()
     return Meeting(variants, float(rarity), tools, rows, np.array([won, covers, rough]))
 

@@ -91,8 +91,8 @@ class Index:
         weights = _joined([part.weights for part in self.parts], np.float16).astype(np.float64)
         row, column = np.divmod(cells, len(FIELDS))
         shared = column >= SHARED.start
-        total = np.bincount(row, weights=weights, minlength=size)
-        less = np.bincount(row[shared], weights=weights[shared], minlength=size)
+        total = np.asarray(np.bincount(row, weights=weights, minlength=size), np.float64)
+        less = np.asarray(np.bincount(row[shared], weights=weights[shared], minlength=size), np.float64)
         own = np.bincount(row[~shared & (weights > 0)], minlength=size) > 0
         support, action = saturated(total), saturated(total - (1 - SHARED_ACTION) * less)
         return support.astype(np.float32), action.astype(np.float32), own

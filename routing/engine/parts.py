@@ -33,6 +33,7 @@ Floats = npt.NDArray[np.float32]
 Halves = npt.NDArray[np.float16]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
 
 _NO_CAPABILITIES: Mapping[str, Capability] = MappingProxyType({})
 GUARDED = ("erase", "execute")
@@ -109,10 +110,10 @@ class Spelled:
     tools: Ints
 
     @classmethod
-    def of(cls, words: Sequence[str], terms: Ints, said: Ints, tools: Ints) -> Spelled:
+    def of(cls, words: Sequence[str], terms: Ints, said: Numbers, tools: Numbers) -> Spelled:
         """`said`: the number of a word, and beside it in `tools` one that holds it; in any order, and repeated."""
         size = int(tools.max(initial=0)) + 1
-        told = np.unique(said.astype(np.int64) * size + tools)
+        told = np.unique(said * size + tools)
         starts = np.searchsorted(told, np.arange(len(words) + 1) * size)
         return cls(tuple(words), terms, starts.astype(np.int32), (told % size).astype(np.int32))
 
@@ -268,7 +269,7 @@ def _counted(said: Sequence[str]) -> Iterable[tuple[str, int]]:
     return Counter(said).items() if len(said) > FEW else ((run, 1) for run in said)
 
 
-def _for_all(places: npt.NDArray[np.int64], size: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+def _for_all(places: Numbers, size: int) -> tuple[npt.NDArray[np.intp], Numbers]:
     """The entries of single tools and, for each of so many tools, those of all; with the tool of each."""
     own, shared = (places >= 0).nonzero()[0], (places < 0).nonzero()[0]
     entries = np.concatenate([own, np.tile(shared, size)])
