@@ -27,6 +27,7 @@ _SINGULAR = {
 }
 MARKS = {"added": ("add", "+"), "removed": ("del", "−"), "changed": ("mod", "~")}
 MOST_LINES = 60
+FEW = 8
 MOST_TOOLS = 15  # of an endpoint that is added or removed as a whole; they fill the lines anyway
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # ten times as quick where libyaml is there
 
@@ -81,7 +82,11 @@ class Block:
 
 def blocks(changes: Iterable[Change], edits: Sequence[Edit] = ()) -> list[Block]:
     """The changes in words, each with the edits that made it where these are known."""
-    found = [_block(change) for change in changes]
+    known = list(changes)
+    most = (
+        MOST_LINES if len(known) <= FEW else MOST_LINES // 2
+    )  # of many, which are closed at first, the page stays light
+    found = [_block(change, most) for change in known]
     made = touching((block.path for block in found), edits)
     return [replace(block, edits=tuple(made[block.path])) for block in found]
 
@@ -92,13 +97,13 @@ def tally(changes: Sequence[Change]) -> str:
     return ", ".join(f"{number} {action}" for action, number in counts.items() if number)
 
 
-def _block(change: Change) -> Block:
+def _block(change: Change, most: int) -> Block:
     thing, field = _about(change.path)
     mark, sign = MARKS[change.action]
     lines = _lines(change)
-    cut = lines[:MOST_LINES]
-    if len(lines) > MOST_LINES:
-        cut = (*cut, Line(kind="same", spans=(Span(text=f"… and {len(lines) - MOST_LINES} more lines"),)))
+    cut = lines[:most]
+    if len(lines) > most:
+        cut = (*cut, Line(kind="same", spans=(Span(text=f"… and {len(lines) - most} more lines"),)))
     return Block(
         action=change.action,
         mark=mark,

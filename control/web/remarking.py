@@ -85,7 +85,7 @@ def told(
     }
 
 
-PAGE = 50
+PAGE = 25
 
 
 def page_of(request: Any, changes: Sequence[Change], wanted: Asked | None = None) -> Cut:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
-from routing.models import Workspace
-from routing.services import entries, registry, revisions
+from routing.models import Actor, Schedule, Workspace
+from routing.services import entries, registry, revisions, schedules
 from tests.cast import PASSWORD, person
 from tests.routing.conftest import EDITOR
 
@@ -94,3 +97,58 @@ def test_two_revisions_are_picked_compared_and_the_older_one_restored(enter, wor
     ada.get_by_role("button", name="Restore as a new revision").click()
 
     expect(ada.locator("#toasts")).to_contain_text("Revision 1 is proposed anew as revision 3")
+
+
+def test_a_line_is_talked_about_and_the_draft_goes_live_at_a_time(enter, workspace):
+    entries.edit(workspace, "endpoints", "notes", {"description": "Notes of the team", "tags": ["paper"]}, by=EDITOR)
+    rob = enter("rob", "reviewer", "publish")
+    rob.keyboard.press("n")
+    expect(rob.locator(".changes summary").first).to_be_focused()
+    rob.get_by_role("link", name="Comment on line 2 of notes description").click()
+    rob.get_by_role("textbox", name="Comment on line 2").fill("Which <b>team</b>?")
+    rob.get_by_role("button", name="Comment", exact=True).first.click()
+    expect(rob.locator(".comment")).to_contain_text("Which <b>team</b>?")
+
+    eve = enter("eve", "editor", "publish")
+    eve.get_by_text("Reply", exact=True).press("Enter")
+    eve.get_by_role("textbox", name="Reply to rob").fill("Ours")
+    eve.get_by_role("button", name="Send reply").press("Enter")
+    eve.get_by_role("button", name="Resolve").press("Enter")
+    expect(eve.locator(".comment")).to_contain_text("resolved by eve")
+
+    rob.get_by_role("textbox", name="Message").fill("At night")
+    rob.get_by_text("At a time").click()
+    rob.get_by_label("Goes live at").fill("2020-01-01T10:00")
+    rob.get_by_role("button", name="Publish at this time").click()
+    expect(rob.get_by_text("This time is past.")).to_be_visible()
+    expect(rob.get_by_role("textbox", name="Message")).to_have_value("At night")
+    rob.get_by_label("Goes live at").fill(f"{timezone.now() + timedelta(days=1):%Y-%m-%dT%H:%M}")
+    rob.get_by_role("button", name="Publish at this time").click()
+    expect(rob.get_by_text("Goes live", exact=False).first).to_be_visible()
+
+    Schedule.objects.update(at=timezone.now() - timedelta(seconds=1))
+    assert schedules.run_due() == 1
+    rob.goto(rob.url.replace("publish", "revisions/3"))
+    expect(rob.get_by_text("as scheduled")).to_be_visible()
+    expect(rob.locator(".comment")).to_contain_text("Ours")
+
+
+def test_two_who_change_one_thing_lose_nothing_and_each_takes_back_their_own(enter, workspace):
+    eve, ann = enter("eve", "editor", "endpoints/notes"), enter("ann", "editor", "endpoints/notes")
+    eve.get_by_label("Description", exact=True).fill("Eve's words")
+    eve.keyboard.press("Tab")
+    expect(eve.locator("#draftchip")).to_contain_text("1 change")
+    ann.get_by_label("Description", exact=True).fill("Ann's words")
+    ann.keyboard.press("Tab")
+    expect(ann.locator("#part-description")).to_contain_text("Eve's words")
+    expect(ann.locator("#part-description")).to_contain_text("Ann's words")
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["ann"]}, by=Actor(kind="operator", name="ann"))
+
+    eve.goto(eve.url.replace("endpoints/notes", "publish"))
+    expect(eve.get_by_role("link", name="Undo last change, by ann")).to_be_visible()
+    eve.get_by_role("button", name="Undo your last change").press("Enter")
+    expect(eve.locator("#toasts")).to_contain_text("Taken back: endpoints[notes].description")
+    eve.get_by_role("link", name="Undo last change, by ann").click()
+    expect(eve.locator("#confirm")).to_contain_text("Take back a change of ann?")
+    eve.get_by_role("button", name="Take it back").click()
+    expect(eve.get_by_text("The draft is equal to revision 2.")).to_be_visible()

@@ -104,6 +104,6 @@ def test_many_changes_are_cut_into_pages_and_a_comment_finds_its_own(admin, work
     first = admin.get("/w/acme/publish")
     asked = admin.get("/w/acme/publish", {"on": "endpoints[place-110]"})
 
-    assert (len(first.context["blocks"]), first.context["cut"].pages) == (50, 3)
-    assert "1 to 50 of" in text_of(first)
-    assert asked.context["cut"].number == 3 and 'id="here"' in text_of(asked)
+    assert len(first.context["blocks"]) == 25 and first.context["cut"].pages > 4
+    assert "1 to 25 of" in text_of(first)
+    assert asked.context["cut"].number == 5 and 'id="here"' in text_of(asked)
