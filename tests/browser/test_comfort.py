@@ -140,6 +140,8 @@ def test_every_other_shortcut_that_is_listed_works(sign_in, workspace, decide):
         "k": _rows,
         "Enter": _open,
         "x": _choose,
+        "n": _changes,
+        "p": _changes,
         "Space": _pause,
         "Alt ↑": _hints,
         "Alt ↓": _hints,
@@ -149,10 +151,20 @@ def test_every_other_shortcut_that_is_listed_works(sign_in, workspace, decide):
     assert listed == set(tried)
 
     entries.edit(workspace, "endpoints", "hitspec", {"use_when": ["first", "second"]}, by=EDITOR)
+    entries.edit(workspace, "endpoints", "notes", {"tags": ["paper"]}, by=EDITOR)
     decide()
     page = sign_in()
     for check in dict.fromkeys(tried.values()):
         check(page, page.url.split("/w/")[0] + "/w/acme/")
+
+
+def _changes(page, home):
+    page.goto(home + "publish")
+    heads = page.locator(".changes > details > summary")
+    assert heads.count() >= 2
+    for key, place in (("n", 0), ("n", 1), ("p", 0)):
+        page.keyboard.press(key)
+        expect(heads.nth(place)).to_be_focused()
 
 
 def _finder(page, home):
