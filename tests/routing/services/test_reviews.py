@@ -210,11 +210,14 @@ def test_what_is_not_published_yet_stays_the_drafts(published):
     assert [edit.by for edit in edits_of(published, revisions.find(published, 3))] == ["ada"]
 
 
-def test_typing_on_at_one_place_is_one_edit(published):
-    for text in ("N", "No", "Not"):
+def test_each_save_is_a_step_that_undo_can_take_back(published):
+    for text in ("N", "No", "Not", "Not"):
         entries.edit(published, "endpoints", "notes", {"description": text}, by=ADA)
 
-    assert Edit.objects.filter(workspace=published, revision=None).count() == 1
+    kept = Edit.objects.filter(workspace=published, revision=None)
+    assert [edit.paths for edit in kept] == [
+        ["endpoints[notes].description"]
+    ] * 3  # a save that changes nothing is none
 
 
 def test_a_dropped_draft_leaves_the_proposals_edits_and_the_working_copy_follows_it_live(published):
