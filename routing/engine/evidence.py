@@ -136,7 +136,7 @@ class Evidence:
         weights = np.zeros((*entries.shape, len(FIELDS)))
         if len(some[0]):
             rows = np.concatenate([entry.meeting.rows for entry in self._asked])
-            weights[some] = self._index.weights(rows.take(entries[some]).tolist())
+            weights[some] = self._index.weights(rows.take(entries[some]))
         heads = [place for place, entry in enumerate(self._asked) if entry.term.head]
         if heads:
             weights[heads, :, SHARED] *= SHARED_ACTION

@@ -69,7 +69,10 @@ class Index:
         self.tools = docs[order]
         self.starts = np.searchsorted(terms_[order], np.arange(len(ids) + 1))
         self._rows = order.astype(np.int32)  # of each posting: its row, those of all parts laid end to end
-        self._first_row = np.cumsum([0, *(len(part.terms) for part in parts)])
+        self._fields = _joined([part.fields for part in parts], np.uint8)
+        self._weights = _joined([part.weights for part in parts], np.float16)
+        self._cells = np.zeros(len(order) + 1, np.int32)  # of each row, where its fields and weights begin
+        np.cumsum(_joined([part.held for part in parts], np.uint8), out=self._cells[1:])
         self.support, self.action_support, self.own = (one[order] for one in self._strengths())
         self.guarded = {
             effect: _joined([part.guarded[place] for part in parts], np.bool_) for place, effect in enumerate(GUARDED)
@@ -85,27 +88,24 @@ class Index:
     def _strengths(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
         """Of each row of the parts: its share of a term's worth, the same where that says what to do, and whether a field of
         the tool itself says it."""
-        size = int(self._first_row[-1])
-        pairs = zip(self.parts, self._first_row.tolist(), strict=False)
-        cells = _joined([part.cells + first * len(FIELDS) for part, first in pairs], np.int64)
-        weights = _joined([part.weights for part in self.parts], np.float16).astype(np.float64)
-        row, column = np.divmod(cells, len(FIELDS))
-        shared = column >= SHARED.start
+        size = len(self._rows)
+        row = np.arange(size).repeat(np.diff(self._cells))
+        weights = self._weights.astype(np.float64)
+        shared = self._fields >= SHARED.start
         total = np.asarray(np.bincount(row, weights=weights, minlength=size), np.float64)
         less = np.asarray(np.bincount(row[shared], weights=weights[shared], minlength=size), np.float64)
         own = np.bincount(row[~shared & (weights > 0)], minlength=size) > 0
         support, action = saturated(total), saturated(total - (1 - SHARED_ACTION) * less)
         return support.astype(np.float32), action.astype(np.float32), own
 
-    def weights(self, postings: Iterable[int]) -> Doubles:
-        """Of these postings the weight in each field: they are seldom asked for, so they stay with the parts."""
-        rows = [int(self._rows[posting]) for posting in postings]
+    def weights(self, postings: npt.NDArray[np.intp]) -> Doubles:
+        """Of these postings the weight in each field."""
+        rows = self._rows.take(postings)
+        starts, lengths = self._cells.take(rows), self._cells.take(rows + 1) - self._cells.take(rows)
+        owner = np.arange(len(rows)).repeat(lengths)
+        cells = np.arange(len(owner)) + (starts - (lengths.cumsum() - lengths)).take(owner)
         found = np.zeros((len(rows), len(FIELDS)))
-        for place, row in enumerate(rows):
-            number = int(self._first_row.searchsorted(row, "right")) - 1
-            part, first = self.parts[number], (row - int(self._first_row[number])) * len(FIELDS)
-            cells = slice(*part.cells.searchsorted([first, first + len(FIELDS)]))
-            found[place, part.cells[cells] - first] = part.weights[cells]
+        found[owner, self._fields.take(cells)] = self._weights.take(cells)
         return found
 
     def tool(self, endpoint: str, wire: str) -> ToolDoc | None:

@@ -29,6 +29,7 @@ from routing.engine.text import joined, parted, run_stems, run_terms, runs, stem
 from routing.engine.vocabulary import ENGLISH
 from routing.engine.wording import Wordings
 
+Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 Halves = npt.NDArray[np.float16]
 Doubles = npt.NDArray[np.float64]
@@ -132,10 +133,9 @@ class Part:
     vocabulary: tuple[str, ...]
     terms: Ints
     tools: Ints
-    cells: (
-        Ints  # where weights stand that are not zero: a row for each posting, a column for each field, laid end to end
-    )
-    weights: Halves  # of these cells
+    held: Bytes  # of each posting: in how many fields its tool holds the term
+    fields: Bytes  # these fields, posting by posting
+    weights: Halves  # the weight in each
     harm: npt.NDArray[np.int8]  # of each tool: the more, the worse a wrong call
     guarded: npt.NDArray[np.bool_]  # one row for each guarded effect, one column for each tool
     spelled: Spelled
@@ -185,8 +185,8 @@ class _Writer:
             self.weights.extend(weights.values())
             self.weighed.append((place, column, len(weights)))
 
-    def postings(self, size: int) -> tuple[Ints, Ints, Ints, Halves]:
-        """The terms and tools of all postings of so many tools, and the cells of their weights."""
+    def postings(self, size: int) -> tuple[Ints, Ints, Bytes, Bytes, Halves]:
+        """The terms and tools of all postings of so many tools; how many fields hold each, which, and with what weight."""
         places, columns, counts = np.array(self.weighed, np.int64).reshape(-1, 3).T
         spread = _for_all(places.repeat(counts), size)
         terms, tools = np.array(self.terms, np.int64)[spread[0]], spread[1]
@@ -194,13 +194,14 @@ class _Writer:
         row = tools * max(len(self.ids), 1) + terms
         order = np.lexsort((fields, row))
         begins = np.diff(row[order], prepend=-1) > 0
-        cells = (np.cumsum(begins) - 1) * len(FIELDS) + fields[order]
         first = order[begins]
+        held = np.bincount(np.cumsum(begins) - 1, minlength=len(first))
         weights = np.array(self.weights, np.float64)[spread[0]][order]
         return (
             terms[first].astype(np.int32),
             tools[first].astype(np.int32),
-            cells.astype(np.int32),
+            held.astype(np.uint8),
+            fields[order].astype(np.uint8),
             weights.astype(np.float16),
         )
 
@@ -313,7 +314,7 @@ def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] 
         about = [saying for saying in said if saying.is_about(doc.name_terms)]
         _say(own, TOOL_HINTS, writer.say(about, OWN_SAYING, place))
         writer.add(place, own)
-    posted, holders, cells, weights = writer.postings(len(docs))
+    posted, holders, held, fields, weights = writer.postings(len(docs))
     return Part(
         endpoint=endpoint,
         sayings=said,
@@ -321,7 +322,8 @@ def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] 
         vocabulary=tuple(writer.ids),
         terms=posted,
         tools=holders,
-        cells=cells,
+        held=held,
+        fields=fields,
         weights=weights,
         harm=np.array([HARM.get(doc.traits.effect, 0) for doc in docs], np.int8),
         guarded=np.array([[is_guarded(doc, effect) for doc in docs] for effect in GUARDED], np.bool_),

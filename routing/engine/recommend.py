@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from routing.engine import summary
 from routing.engine.catalog import Catalog
@@ -39,8 +39,7 @@ HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class Ranked(NamedTuple):
     """One candidate as services keep it: names and numbers, never words of the request."""
 
     endpoint: str
