@@ -26,6 +26,7 @@ from control.web import diffing, views, words
 from control.web.filters import NEWEST_FIRST, Filters, ends
 from routing import listings
 from routing.engine.diff import Change
+from routing.events import AUDITED
 from routing.models import AuditEntry, AuditHead, Workspace
 from routing.services import audit
 
@@ -40,23 +41,7 @@ RESULTS = ("done", "refused")
 WORDS = {"q": "about", "since": "", "until": "before"}
 CHANGES_WORD = "changes only"
 CHUNK = 500
-COLUMNS = (
-    "seq",
-    "at",
-    "actor_kind",
-    "actor",
-    "action",
-    "target",
-    "result",
-    "before",
-    "after",
-    "changes",
-    "message",
-    "request_id",
-    "address",
-    "prev_hash",
-    "hash",
-)
+COLUMNS = (*(name for name in AUDITED if name != "workspace"), "prev_hash", "hash")
 
 
 # --- the list -----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ its page shows.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -34,7 +35,7 @@ class Edit:
     key: str = ""
 
 
-class PartEditor:
+class PartEditor(ABC):
     """How the parts of one kind of entry are edited. `form.read` is the mark of the part as the person read it."""
 
     section: ClassVar[str]
@@ -44,24 +45,24 @@ class PartEditor:
     parts: ClassVar[Mapping[str, str]]  # each part with the word for it
 
     # --- what a noun says for itself ---------------------------------------------------------------------------------
+    @abstractmethod
     def form(self, request: HttpRequest, edit: Edit, body: Document) -> Any:
         """The posted form of a part. Raises Http404 when there is no such part."""
-        raise NotImplementedError
 
+    @abstractmethod
     def value(self, edit: Edit) -> Any:
         """What the form says the part should be; something empty when the part should go back to its default."""
-        raise NotImplementedError
 
+    @abstractmethod
     def held(self, body: Document, edit: Edit) -> Any:
         """What the draft has there now, of the type that `value` has."""
-        raise NotImplementedError
 
     def changes(self, body: Document, edit: Edit) -> Document:
         return {edit.part: self.value(edit) or None}
 
+    @abstractmethod
     def page(self, request: HttpRequest, body: Document, edit: Edit, conflict: Any) -> Document:
         """Context of the whole page, with the posted form in its place."""
-        raise NotImplementedError
 
     def fragment(self, request: HttpRequest, body: Document, edit: Edit) -> Document:
         """What the part's own template needs besides the usual."""

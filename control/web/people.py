@@ -132,22 +132,32 @@ def deactivate(request: Any, workspace: Workspace, username: str) -> HttpRespons
             lambda: members.deactivate(workspace, username, by=request.actor),
             f"{username} is shut out of this workspace",
         )
-    member = _find(workspace, username)
-    return confirming.ask(
+    return _ask(
         request,
-        Confirmation(
-            title=f"Shut {username} out?",
-            stops=[
-                f"{username} ({member.role}) sees nothing of this workspace from now on.",
-                *_keys(workspace, username),
-            ],
-            back="Let them in again on this page; role and keys come back as they were.",
-            action=reverse("member-deactivate", args=[workspace.name, username]),
-            deed="Shut out",
-            keep="Keep them in",
-            away=reverse("people", args=[workspace.name]),
-        ),
+        workspace,
+        username,
+        title=f"Shut {username} out?",
+        stops="sees nothing of this workspace from now on",
+        back="Let them in again on this page; role and keys come back as they were.",
+        deed="Shut out",
     )
+
+
+def _ask(
+    request: Any, workspace: Workspace, username: str, *, title: str, stops: str, back: str, deed: str
+) -> HttpResponse:
+    """Before somebody is out: what they lose, and their keys with them. The deed is posted to the question's own address."""
+    member = _find(workspace, username)
+    confirmation = Confirmation(
+        stops=[f"{username} ({member.role}) {stops}.", *_keys(workspace, username)],
+        action=request.path,
+        keep="Keep them in",
+        away=reverse("people", args=[workspace.name]),
+        title=title,
+        back=back,
+        deed=deed,
+    )
+    return confirming.ask(request, confirmation)
 
 
 def _find(workspace: Workspace, username: str) -> Membership:
@@ -183,16 +193,12 @@ def remove(request: Any, workspace: Workspace, username: str) -> HttpResponse:
             lambda: members.remove(workspace, username, by=request.actor),
             f"{username} is no member any more",
         )
-    member = _find(workspace, username)
-    return confirming.ask(
+    return _ask(
         request,
-        Confirmation(
-            title=f"Remove {username} from this workspace?",
-            stops=[f"{username} ({member.role}) is no member any more.", *_keys(workspace, username)],
-            back="Only a new invitation brings them back. What they did stays in the audit log.",
-            action=reverse("member-remove", args=[workspace.name, username]),
-            deed="Remove",
-            keep="Keep them",
-            away=reverse("people", args=[workspace.name]),
-        ),
+        workspace,
+        username,
+        title=f"Remove {username} from this workspace?",
+        stops="is no member any more",
+        back="Only a new invitation brings them back. What they did stays in the audit log.",
+        deed="Remove",
     )

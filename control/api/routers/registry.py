@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -138,13 +139,7 @@ async def import_registry(request: HttpRequest, data: ImportIn) -> HttpResponse:
     response={200: out.RevisionOut, **out.ERRORS, 409: out.ErrorOut},
 )
 async def approve(request: HttpRequest, number: Path[RevisionNumber], data: ApproveIn) -> HttpResponse:
-    return answer(await sync_to_async(_approve)(request, number, data.comment))
-
-
-def _approve(request: Any, number: int, comment: str) -> dict[str, Any]:
-    _must(request, "revision.review")
-    reviews.approve(_workspace(request), number, comment=comment, by=_actor(request))
-    return documents.revision_summary(_workspace_id(request), number)
+    return answer(await sync_to_async(_reviewed)(request, number, reviews.approve, comment=data.comment))
 
 
 @router.post(
@@ -155,12 +150,11 @@ def _approve(request: Any, number: int, comment: str) -> dict[str, Any]:
     response={200: out.RevisionOut, **out.ERRORS, 409: out.ErrorOut},
 )
 async def reject(request: HttpRequest, number: Path[RevisionNumber], data: RejectIn) -> HttpResponse:
-    return answer(await sync_to_async(_reject)(request, number, data.reason))
+    return answer(await sync_to_async(_reviewed)(request, number, reviews.reject, reason=data.reason))
 
 
-def _reject(request: Any, number: int, reason: str) -> dict[str, Any]:
-    _must(request, "revision.review")
-    reviews.reject(_workspace(request), number, reason=reason, by=_actor(request))
+def _reviewed(request: Any, number: int, act: Callable[..., Revision], **said: str) -> dict[str, Any]:
+    act(_workspace(request), number, by=_actor(request), **said)
     return documents.revision_summary(_workspace_id(request), number)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -162,7 +163,7 @@ def _usable(weight: object, least: float) -> float:
     return float(weight) if math.isfinite(weight) and weight > 0 else least
 
 
-class TreeSearch:
+class TreeSearch(ABC):
     """What the searches that grow a tree share: preparing nodes, counting, telling what was found."""
 
     def __init__(self, config: MCTSConfig, graph: SuppliedGraph | None, *, prior: bool) -> None:
@@ -190,9 +191,9 @@ class TreeSearch:
             node.urge = self.config.exploration_constant * (1.0 / size)
         return node
 
+    @abstractmethod
     def best(self, node: Node) -> int | None:
         """Which step the search picks at a node; none where no step was tried."""
-        raise NotImplementedError
 
     def path(self) -> tuple[str, ...]:
         """The pick repeated from the root on."""
