@@ -122,6 +122,7 @@ def test_the_finder_is_a_page_without_script(browser, sign_in, live_address):
 def test_each_room_is_reached_by_its_letter(sign_in):
     page = sign_in("shortcuts")
     for shortcut in shortcuts.GO:
+        page.wait_for_load_state()  # the page is there before its script listens
         page.keyboard.press("g")
         page.keyboard.press(shortcut.keys[1])
         expect(page.get_by_role("navigation", name="Main").locator("[aria-current=page]")).to_contain_text(
