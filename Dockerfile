@@ -12,6 +12,10 @@ WORKDIR /opt/switchyard
 COPY requirements.lock ./
 RUN pip install --no-cache-dir --require-hashes -r requirements.lock
 
+# Which commit a registry's source of truth lies in is asked of Git.
+RUN apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/* \
+    && git config --system --add safe.directory /srv/registry
+
 COPY . .
 RUN python -m compileall -q control routing \
     && python -m control.launch \

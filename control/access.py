@@ -17,7 +17,7 @@ from control.gate import to_sign_in
 from control.models import Membership, Role
 from routing.choices import AuditResult
 from routing.models import Actor, Workspace
-from routing.services import audit
+from routing.services import audit, registry
 
 _EVERYBODY = {
     "overview.view",
@@ -33,20 +33,45 @@ _AUDIT = _EVERYBODY | {"ledger.verify", "audit.view"}
 _EDIT = {
     "endpoint.edit",
     "endpoint.inspect",
+    "finding.ignore",
+    "decision.label",
+    "provider.edit",
+    "provider.test",
+    "provider.reset",
     "capability.edit",
     "policy.edit",
     "scope.edit",
+    "expectation.edit",
     "draft.discard",
     "draft.propose",
     "revision.restore",
     "key.manage",
     "harness.ask",
+    "harness_session.reset",
+    "search.run",
     "registry.try",
     "registry.import",
+    "replay.run",
     "view.share",
 }
-_REVIEW = {"draft.propose", "revision.review", "revision.publish", "view.share"}
-_RULE = {"revision.emergency", "workspace.configure", "people.manage", "metrics.view"}
+_REVIEW = {
+    "decision.label",
+    "draft.propose",
+    "replay.run",
+    "revision.review",
+    "revision.publish",
+    "source.write",
+    "view.share",
+}
+_RULE = {
+    "query.read",
+    "revision.emergency",
+    "expectation.override",
+    "workspace.configure",
+    "provider.settle",
+    "people.manage",
+    "metrics.view",
+}
 
 # One table: what each role may do.
 ROLES: dict[str, frozenset[str]] = {
@@ -57,6 +82,20 @@ ROLES: dict[str, frozenset[str]] = {
     Role.ADMINISTRATOR: frozenset(_LOOK | _AUDIT | _EDIT | _REVIEW | _RULE),
 }
 ACTIONS = frozenset().union(*ROLES.values())
+
+# Edits of the registry: where it is kept in a file, the console opens no form for them.
+_EDITS_REGISTRY = frozenset(
+    {
+        "endpoint.edit",
+        "provider.edit",
+        "capability.edit",
+        "policy.edit",
+        "scope.edit",
+        "expectation.edit",
+        "registry.import",
+        "revision.restore",
+    }
+)
 
 # What a harness key may be allowed to do, and what the person who made it has to be allowed for it, each time it is used.
 RIGHT_NEEDS = {
@@ -125,6 +164,8 @@ def may(action: str, *, posts: str = "") -> Callable[..., Any]:
             if not request.user.is_authenticated:
                 return to_sign_in(request)
             enter(request, workspace, posts if request.method == "POST" else action)
+            if request.method != "POST" and action in _EDITS_REGISTRY:
+                registry.refuse_where_a_file_is_the_source(request.workspace)
             return view(request, request.workspace, *args, **kwargs)
 
         guarded.action, guarded.posts = action, posts  # type: ignore[attr-defined]
@@ -148,6 +189,13 @@ def enter(request: Any, workspace: str, action: str) -> None:
     if not allows(request.role, action):
         note_denied(request, row.pk, by=actor, lacks=action, role=request.role)
         raise PermissionDenied(f"Your role here, {request.role}, does not include this.")
+
+
+def must(request: Any, action: str, doing: str) -> None:
+    """What a form asks for beyond its page's own action is allowed, or refused and told."""
+    if not allows(request.role, action):
+        note_denied(request, request.workspace.pk, by=request.actor, lacks=action, role=request.role)
+        raise PermissionDenied(f"Your role here, {request.role}, does not include {doing}.")
 
 
 def note_denied(

@@ -7,8 +7,10 @@ class ControlConfig(AppConfig):
     verbose_name = "Switchyard console and API"
 
     def ready(self) -> None:
-        from control import access, signing
+        from control import access, keys, signing
         from routing.services import schedules
+        from routing.services.canaries import starting
 
         signing.connect()
         schedules.ask(access.may_publish)
+        starting.ask(keys.in_use)

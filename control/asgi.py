@@ -15,6 +15,8 @@ from django.db import DatabaseError
 
 django_application = get_asgi_application()
 
+import control.tasks  # noqa: E402,F401  (as the next)
+import routing.services.warming  # noqa: E402  (web processes alone keep drafts in memory for their pages)
 import routing.tasks  # noqa: E402,F401  (tells services how tasks are sent)
 from control.api import express  # noqa: E402
 from control.celery import app as celery_app  # noqa: E402
@@ -23,6 +25,8 @@ from control.uses import uses  # noqa: E402
 from routing.generation import refresh_all, watcher  # noqa: E402
 
 celery_app.set_default()
+# This process sends and never listens: should the bus fall silent, requests do not wait behind one that is being sent.
+celery_app.conf.broker_transport_options = {**celery_app.conf.broker_transport_options, "socket_timeout": 2}
 logger = logging.getLogger(__name__)
 
 
@@ -36,7 +40,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def _load() -> None:
-    """Have keys and catalogs in memory before the first request; a database that is away is waited for by the watcher."""
+    """Have keys, catalogs and drafts in memory before the first request; a database that is away is waited for by the watcher."""
     try:
         await sync_to_async(refresh_all)()
     except DatabaseError:

@@ -98,6 +98,11 @@ class Environment(BaseSettings):
         alias="SWITCHYARD_DEEP_BUDGET_MS",
         description="Milliseconds that an answer waits for the deep tier before the static one stands; 0: never asked.",
     )
+    source_roots: str = Field(
+        "",
+        alias="SWITCHYARD_SOURCE_ROOTS",
+        description="Directories, separated by colons, in which a file may be named as a registry's source of truth; empty: none.",
+    )
     debug: bool = Field(
         False, alias="SWITCHYARD_DEBUG", description="Django's debug pages; never on a server that others reach."
     )
@@ -140,6 +145,13 @@ class Environment(BaseSettings):
     @classmethod
     def _names_a_host(cls, value: str) -> str:
         return value if value.strip(", ") else str(cls.model_fields["allowed_hosts"].default)
+
+    @field_validator("source_roots")
+    @classmethod
+    def _are_absolute(cls, value: str) -> str:
+        if any(not Path(one).expanduser().is_absolute() for one in value.split(":") if one):
+            raise ValueError("must name directories by their whole paths, separated by colons")
+        return value
 
     @field_validator("secret_key")
     @classmethod
@@ -190,6 +202,11 @@ class Environment(BaseSettings):
     @property
     def hosts(self) -> list[str]:
         return [host.strip() for host in self.allowed_hosts.split(",") if host.strip()]
+
+    @property
+    def source_directories(self) -> list[Path]:
+        """Below which a file may be named as a registry's source of truth."""
+        return [Path(one).expanduser() for one in self.source_roots.split(":") if one]
 
     @property
     def database_place(self) -> str:

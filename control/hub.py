@@ -78,7 +78,7 @@ class Hub:
 
     @contextlib.contextmanager
     def expect(self, decision_id: str) -> Iterator[asyncio.Event]:
-        """An event that is set when the decision is announced as final; take it before handing the work over."""
+        """An event that is set when the decision (or replay) is announced as final; take it before handing the work over."""
         event = asyncio.Event()
         self._waiting[decision_id].add(event)
         try:
@@ -120,7 +120,7 @@ class Hub:
                 self._deliver(message)
 
     def _deliver(self, message: Message) -> None:
-        if message["event"] == "decision.finished":
+        if message["event"] in ("decision.finished", "replay.finished"):
             for event in self._waiting.get(message["decision_id"], ()):
                 event.set()
         for subscription in self._subscriptions:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from control import members
 from control.access import allows, role_of_maker
 from control.models import Invitation, Membership, Role
+from routing.engine.validation.visible import fault_of_line, is_blank
 from routing.errors import InvalidRequest, NotFound
 from routing.events import timestamp
 from routing.models import Actor, Workspace
@@ -47,8 +48,10 @@ def invite(workspace: Workspace, label: str, role: str, *, days: int = USUAL_DAY
 
 def _check(label: str, role: str, days: int) -> None:
     problems = []
-    if not label.strip() or len(label) > 200 or not label.isprintable():
+    if is_blank(label) or len(label) > 200:
         problems.append({"path": "label", "message": "must say for whom it is, in at most 200 characters"})
+    elif fault := fault_of_line(label):
+        problems.append({"path": "label", "message": f"must not hold {fault}"})
     if role not in Role.values:
         problems.append({"path": "role", "message": f"must be one of {', '.join(Role.values)}"})
     if not 1 <= days <= LONGEST_DAYS:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from control.access import DEFAULT_RIGHTS, RIGHTS, is_installation, rights_of
 from control.models import HarnessKey, Membership, Role
 from routing import generation
+from routing.engine.validation.visible import fault_of_line
 from routing.errors import InvalidRequest
 from routing.events import timestamp
 from routing.generation import Watched
@@ -105,8 +106,10 @@ def _check(workspace: Workspace, name: str, rights: list[str], expires_days: int
     ]
     if not rights:
         problems.append({"path": "rights", "message": "a key needs at least one right", "allowed": ", ".join(RIGHTS)})
-    if len(name) > 200 or not name.isprintable():
-        problems.append({"path": "name", "message": "must be at most 200 characters, none of them a control character"})
+    if len(name) > 200:
+        problems.append({"path": "name", "message": "must be at most 200 characters"})
+    elif fault := fault_of_line(name):
+        problems.append({"path": "name", "message": f"must not hold {fault}"})
     if name and HarnessKey.objects.filter(workspace=workspace, name=name).exists():
         problems.append({"path": "name", "message": f"another key of this workspace is named {name}"})
     if expires_days is not None and not 1 <= expires_days <= 3650:
@@ -155,14 +158,20 @@ def _facts(row: HarnessKey) -> dict[str, Any]:
 
 
 @transaction.atomic
-def rotate_key(row: HarnessKey, *, overlap_hours: int = 24, by: Actor) -> str:
+def rotate_key(row: HarnessKey, *, overlap_hours: int = 24, seen: str | None = None, by: Actor) -> str:
     """A new key in the place of this one, which goes on working for the given hours; returns the new key, shown once.
 
     The row keeps its name, scope and rights, and from now on acts as whoever rotates it. A key that was still within the
-    overlap of an earlier rotation ends at once. Raises InvalidRequest for a key that has ended, or too long an overlap.
+    overlap of an earlier rotation ends at once. `seen` is the `state_of` the key when this was asked for: sent twice, the
+    second is refused. Raises InvalidRequest for that, for a key that has ended, or too long an overlap.
     """
     _lock(row.workspace_id)
     row.refresh_from_db()
+    if seen is not None and seen != state_of(row):
+        raise InvalidRequest(
+            "This key was rotated after this page was opened, so nothing was done. "
+            "If the new key that was shown then is lost, rotate again from the list of keys."
+        )
     if not 0 <= overlap_hours <= LONGEST_OVERLAP_H:
         problem = {"path": "overlap", "message": f"must be from 0 to {LONGEST_OVERLAP_H} hours"}
         raise InvalidRequest("The key was not rotated.", [problem])
@@ -179,9 +188,19 @@ def rotate_key(row: HarnessKey, *, overlap_hours: int = 24, by: Actor) -> str:
     return plain
 
 
+def state_of(row: HarnessKey) -> str:
+    """What changes with each rotation, and gives nothing of the key away."""
+    return timestamp(row.rotated_at) if row.rotated_at else "never rotated"
+
+
 def is_usable(row: HarnessKey) -> bool:
     """Whether a key is neither revoked nor expired."""
     return row.revoked_at is None and (row.expires_at is None or row.expires_at > timezone.now())
+
+
+def in_use(workspace_id: Any) -> list[tuple[str, str]]:
+    """Scope and name of every key of a workspace that can be used."""
+    return [(row.scope, row.name) for row in HarnessKey.objects.filter(workspace_id=workspace_id) if is_usable(row)]
 
 
 @transaction.atomic
@@ -204,6 +223,11 @@ def find_harness(plain: str) -> Harness | None:
     if harness is None or (harness.expires_at is not None and harness.expires_at <= timezone.now()):
         return None
     return harness
+
+
+def look() -> None:
+    """Learn of keys that were made a moment ago, before a key is called unknown. Asks the database."""
+    _keys.refresh()
 
 
 def _digest(plain: str) -> str:

@@ -66,7 +66,9 @@ def change_role(workspace: Workspace, username: str, role: str, *, by: Actor) ->
     """Give a member another role. Raises NotFound, and InvalidRequest where nobody could administer any more."""
     member = _locked(workspace, username)
     if role not in Role.values:
-        raise InvalidRequest("There is no such role.", [{"path": "role", "message": f"{role} is no role"}])
+        raise InvalidRequest(
+            "There is no such role.", [{"path": "role", "message": f"the role must be one of {', '.join(Role.values)}"}]
+        )
     before = member.role
     if before == role:
         return member

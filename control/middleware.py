@@ -13,7 +13,7 @@ from axes.middleware import AxesMiddleware
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.decorators import sync_and_async_middleware
@@ -22,6 +22,8 @@ from uuid_utils import uuid7
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from control.api.errors import problem
+from control.web import problems
+from routing.errors import ReadOnlySource
 from routing.services import audit
 
 GetResponse = Callable[[HttpRequest], Any]
@@ -130,6 +132,18 @@ def security_headers(get_response: GetResponse) -> Middleware:
             response.headers.setdefault(name, value)
 
     return _around(get_response, lambda request: None, after)
+
+
+@sync_and_async_middleware
+def refused_edits(get_response: GetResponse) -> Middleware:
+    """Any edit of the console may be refused because the registry is kept in a file; it is told in one way."""
+    handle = _around(get_response, lambda request: None, lambda request, response: None)
+
+    def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
+        return problems.kept_in_a_file(request, error) if isinstance(error, ReadOnlySource) else None
+
+    handle.process_exception = process_exception  # type: ignore[attr-defined]
+    return handle
 
 
 def _when(applies: Callable[[str], bool], inner: Callable[[GetResponse], Any]) -> Callable[[GetResponse], Middleware]:

@@ -7,6 +7,7 @@ from django.db import models
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from routing.choices import DecisionState
 from routing.models.fields import JsonTextField
 
 
@@ -34,6 +35,8 @@ class Membership(models.Model):
     admitted_at = models.DateTimeField(null=True, blank=True)  # null: before such things were kept
     # A member who is deactivated keeps name and role here and reaches nothing.
     deactivated_at = models.DateTimeField(null=True, blank=True)
+    # When this member left the page that sets an empty workspace up; it is not led to by itself afterwards.
+    setup_left_at = models.DateTimeField(null=True, blank=True)
 
     objects = MembershipQuerySet.as_manager()
 
@@ -111,6 +114,25 @@ class HarnessKey(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class DemoLoad(models.Model):
+    """A loading of the demo catalog into an empty workspace, which a worker does."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    workspace = models.ForeignKey("routing.Workspace", on_delete=models.CASCADE, related_name="demo_loads")
+    state = models.CharField(max_length=16, choices=DecisionState.choices, default=DecisionState.QUEUED)
+    said = models.CharField(max_length=400, blank=True)  # how far it is or what came of it, in a sentence
+    actor_kind = models.CharField(max_length=16)
+    actor = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"demo catalog for {self.workspace_id}"
 
 
 class SavedView(models.Model):

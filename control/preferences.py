@@ -10,7 +10,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from control.models import Preference, Theme
+from control.models import Membership, Preference, Theme
+from routing.models import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,11 @@ def settle(request: Any, *, theme: str | None = "", time_zone: str | None = "") 
     """Put what was read of a person on their request, and tell times in their zone from here on."""
     request.liking = Liking(theme=theme or "", time_zone=time_zone or "")
     timezone.activate(request.liking.zone)
+
+
+def leave_setup(user: Any, workspace: Workspace) -> None:
+    """Not to lead a member to the setup of a workspace any more."""
+    Membership.objects.filter(user=user, workspace=workspace).update(setup_left_at=timezone.now())
 
 
 def choose_theme(user: Any, theme: str) -> bool:

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from control.models import DefaultView, SavedView
+from routing.engine.validation.visible import fault_of_line
 from routing.errors import InvalidRequest
 from routing.models import Actor, Workspace
 from routing.services import audit
@@ -79,8 +80,10 @@ def _named(name: str, kin: QuerySet[SavedView]) -> str:
     name = " ".join(name.split())
     if not name:
         raise InvalidRequest("Give the view a name.")
-    if len(name) > LONGEST_NAME or not name.isprintable():
-        raise InvalidRequest(f"A name has at most {LONGEST_NAME} characters, none of them a control character.")
+    if len(name) > LONGEST_NAME:
+        raise InvalidRequest(f"A name has at most {LONGEST_NAME} characters.")
+    if fault := fault_of_line(name):
+        raise InvalidRequest(f"A name must not hold {fault}.")
     if kin.filter(name=name).exists():
         raise InvalidRequest(f"Another view of this list is named {name}.")
     return name

@@ -43,6 +43,7 @@ MIDDLEWARE = [
     "control.middleware.audit_origin",
     "control.middleware.security_headers",
     "control.middleware.method_errors",
+    "control.middleware.refused_edits",
     "control.middleware.static_files",
     "control.middleware.console_session",
     "control.middleware.console_common",
@@ -119,7 +120,12 @@ CELERY_TASK_ROUTES = {
     "routing.tasks.sweep": {"queue": "ledger"},
     "routing.tasks.recalibrate": {"queue": "ledger"},
     "routing.tasks.publish_due": {"queue": "ledger"},
+    "routing.tasks.purge_recordings": {"queue": "ledger"},
     "routing.tasks.run_search": {"queue": "search"},
+    "routing.tasks.run_replay": {"queue": "search"},
+    "routing.tasks.check_sources": {"queue": "search"},  # a large document takes seconds to read
+    "routing.tasks.check_draft": {"queue": "search"},
+    "routing.tasks.examine": {"queue": "search"},  # of ten thousand tools it takes seconds
     "routing.tasks.make_vectors": {"queue": "search"},  # it may take minutes, and nobody waits for it
 }
 CELERY_TASK_ACKS_LATE = True
@@ -129,8 +135,9 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # Above the longest search: a task that is acknowledged late must not be handed out twice while it runs.
-    "visibility_timeout": 3600,
+    # No list of what is being worked on is kept on the bus, two transactions for each message: rows are the promise, and what a
+    # worker took along when it died is found by their claims long before such a list is read again.
+    "ack_emulation": False,
     "socket_connect_timeout": 2,
     "socket_timeout": 30,
     "global_keyprefix": "switchyard:",
@@ -144,13 +151,45 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 2.0,
         "options": {"queue": "ledger", "expires": 10},
     },
+    # Costs one read of an index that holds the canaries that run and no more.
+    "watch_canaries": {
+        "task": "routing.tasks.watch_canaries",
+        "schedule": 5.0,
+        "options": {"queue": "ledger", "expires": 10},
+    },
     # Costs one read of a short table where no workspace has enough new outcomes.
     "recalibrate": {
         "task": "routing.tasks.recalibrate",
         "schedule": 60.0,
         "options": {"queue": "ledger", "expires": 50},
     },
+    # Costs one read of an index where nothing's time is over.
+    "purge_recordings": {
+        "task": "routing.tasks.purge_recordings",
+        "schedule": 60.0,
+        "options": {"queue": "ledger", "expires": 50},
+    },
+    # Costs one read of an index where no shadow policy scores.
+    "end_shadow_policies": {
+        "task": "routing.tasks.end_shadow_policies",
+        "schedule": 5.0,
+        "options": {"queue": "ledger", "expires": 5},
+    },
+    # Costs one read of a short table where no workspace is kept in a file, and a look at the file's age where one is.
+    "check_sources": {
+        "task": "routing.tasks.check_sources",
+        "schedule": 15.0,
+        "options": {"queue": "search", "expires": 14},
+    },
+    "forget_old": {
+        "task": "routing.tasks.forget_old",
+        "schedule": 600.0,
+        "options": {"queue": "ledger", "expires": 500},
+    },
 }
+
+# --- Source of truth ------------------------------------------------------------------------------------------------
+SOURCE_ROOTS = environment.source_directories
 
 # --- Sign-in --------------------------------------------------------------------------------------------------------
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]

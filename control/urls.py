@@ -2,11 +2,12 @@ from django.urls import include, path
 
 from control.api.api import api
 from control.api.errors import unknown
-from control.web import live, probes
+from control.web import live, metrics, probes
 
 urlpatterns = [
     path("healthz", probes.healthz),
     path("readyz", probes.readyz),
+    path("metrics", metrics.metrics),
     path("live/events", live.events, name="live-events"),
     path("api/v1/live/events", live.events),
     path("api/v1/", api.urls),

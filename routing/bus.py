@@ -1,6 +1,6 @@
 """The bus: one small client of Redis (or Valkey), shared by services and tasks.
 
-What passes here is ids, names and numbers; the text of a request never does. Every call may find the bus away and says
+What passes here is ids, names and numbers; the text of a request never does, except sealed where it is recorded. Every call may find the bus away and says
 so by `BusAway`; callers decide whether that matters.
 """
 
@@ -130,6 +130,11 @@ def _call_for_an_answer(function: Any, *args: Any, **kwargs: Any) -> Any:
     """`_call` where somebody waits for an answer that can do without the bus."""
     with _breaker.asking(may_wait=False):
         return function(*args, **kwargs)
+
+
+def ask(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of `client()` by a module that keeps something of its own on the bus; raises BusAway."""
+    return _call(function, *args, **kwargs)
 
 
 def ping() -> None:
@@ -324,3 +329,13 @@ def drop_advice(workspace_id: Any, scope: str, decision_ids: Sequence[str]) -> N
     keys = [key.decode() for key in _call(client().mget, named) if key is not None] if named else []
     if keys:
         _call(client().delete, *(_ADVICE.format(workspace_id, key) for key in keys))
+
+
+def evaluate(script: str, keys: Sequence[str], arguments: Sequence[int | float | str | bytes] = ()) -> Any:
+    """What a Lua script answers that the bus runs as one step, for an answer that can do without the bus."""
+    return _call_for_an_answer(_script_of(script), keys=list(keys), args=list(arguments), client=client())
+
+
+@cache
+def _script_of(script: str) -> Any:
+    return client().register_script(script)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from routing import mapping
+from routing.choices import RevisionState
 from routing.engine.canonical import document_digest
 from routing.engine.diff import diff
 from routing.errors import InvalidRequest, NotFound
@@ -25,11 +26,15 @@ def registry(workspace_id: Any, which: str) -> Record:
     row = workspace.live_revision if which == "live" else _find(workspace_id, which)
     if row is None:
         return {"revision": 0, "state": "live", "digest": document_digest(EMPTY), "document": dict(EMPTY)}
-    return {"revision": row.number, "state": row.state, "digest": row.digest, "document": thaw(row)}
+    return {"revision": row.number, "state": told_state(row), "digest": row.digest, "document": thaw(row)}
 
 
 def revisions(workspace_id: Any, after: str | None, limit: int) -> tuple[list[Record], str | None]:
-    rows = Revision.objects.filter(workspace_id=workspace_id).select_related("workspace").prefetch_related("reviews")
+    rows = (
+        Revision.objects.filter(workspace_id=workspace_id)
+        .select_related("workspace")
+        .prefetch_related("reviews", "canaries")
+    )
     if after is not None:
         rows = rows.filter(number__lt=_whole(after, "after"))
     found = list(rows.order_by("-number")[: limit + 1])
@@ -56,7 +61,7 @@ def revision_record(row: Revision) -> Record:
     found = standing(row, row.workspace)
     return {
         "revision": row.number,
-        "state": row.state,
+        "state": told_state(row),
         "digest": row.digest,
         "base_revision": row.base_number,
         "message": row.message,
@@ -71,7 +76,13 @@ def revision_record(row: Revision) -> Record:
         },
         "rejected": _review_record(found.rejection) if found.rejection else None,
         "emergency": row.emergency,
+        "canary": next((one.state for one in row.canaries.all()), None),
     }
+
+
+def told_state(row: Revision) -> str:
+    """A revision's state in the words of the API: what answers some first is approved, and not live yet."""
+    return str(RevisionState.APPROVED if row.state == RevisionState.CANARY else row.state)
 
 
 def _review_record(review: Review) -> Record:

@@ -52,6 +52,18 @@ class NotAllowed(RoutingError):
     code = "forbidden"
 
 
+class ReadOnlySource(RoutingError):
+    """The registry is kept in a file, and only there it is changed."""
+
+    code = "source_read_only"
+
+
+class SourceUnreadable(RoutingError):
+    """The file that a registry is kept in cannot be read or written, or holds no registry document."""
+
+    code = "source_unreadable"
+
+
 class ExpectationsFailed(RoutingError):
     code = "expectations_failed"
 
@@ -60,6 +72,18 @@ class Superseded(RoutingError):
     """The revision was made from one that is no longer live."""
 
     code = "superseded"
+
+
+class CanaryRunning(RoutingError):
+    """A revision answers some first, and that has to be decided before another goes live."""
+
+    code = "canary_running"
+
+
+class ReplayDisabled(RoutingError):
+    """Nothing that was asked is recorded, so nothing can be asked again."""
+
+    code = "replay_disabled"
 
 
 class Unavailable(RoutingError):

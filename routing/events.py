@@ -7,11 +7,14 @@ everything else that the row says; the first row follows 64 zeros. docs/ledger.m
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
+from uuid_utils import uuid7
+
+from routing.choices import EventKind
 
 GENESIS = "0" * 64
 
@@ -83,6 +86,36 @@ AUDITED = (
 def allowed(data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """Only the named fields, in their order, without empty ones."""
     return {name: data[name] for name in names if data.get(name) is not None}
+
+
+def recommendation(
+    said: Mapping[str, Any],
+    *,
+    at: datetime,
+    scope: str,
+    harness: str | None,
+    decision_id: str,
+    session_id: str | None,
+    revision: int | None,
+    target: str | None,
+    status: str,
+    reason_codes: Iterable[str] = (),
+) -> dict[str, Any]:
+    """The event that a decision was made, with a new id; of `said` what such an event may hold."""
+    return {
+        "id": str(uuid7()),
+        "at": timestamp(at),
+        "kind": EventKind.RECOMMENDATION.value,
+        "scope": scope,
+        "harness": harness,
+        "decision_id": decision_id,
+        "session_id": session_id,
+        "revision": revision,
+        "target": target,
+        "status": status,
+        "reason_codes": list(reason_codes),
+        "data": allowed(said, RECOMMENDATION_DATA),
+    }
 
 
 def timestamp(moment: datetime) -> str:

@@ -1,15 +1,16 @@
 """How every process learns within moments that a revision was published or a key changed.
 
-One row counts such changes. A thread in each web and worker process reads it a few times a second and reloads what is
-kept in memory, also when the bus is away; so requests never read the database for it. Where no thread runs (commands,
-tests) each use looks itself.
+One row counts such changes. Threads in each web and worker process read it a few times a second and reload what is kept
+in memory, also when the bus is away; so requests never read the database for it. What takes long to make (a catalog is
+compiled) has a thread of its own, so that a key that was revoked never waits for it. Where no thread runs (commands, tests)
+each use looks itself.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
@@ -40,10 +41,12 @@ class Watched(Generic[T]):
     """A value made from the database that is remade when the generation moves on.
 
     `load(previous)` makes it; what it raises keeps the previous value in use and is tried again at the next look.
+    `takes_long` says that making it is no matter of milliseconds, so that others shall not wait for it.
     """
 
-    def __init__(self, load: Callable[[T | None], T]) -> None:
+    def __init__(self, load: Callable[[T | None], T], *, takes_long: bool = False) -> None:
         self._load = load
+        self.takes_long = takes_long
         self._value: T | None = None
         self._seen: int | None = None
         self._lock = threading.Lock()
@@ -75,38 +78,42 @@ class Watched(Generic[T]):
 
 
 class Watcher:
-    """The thread that keeps all watched values fresh."""
+    """The threads that keep all watched values fresh: one for what is quick to make, one for what takes long."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
 
     @property
     def running(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+        return bool(self._threads) and all(thread.is_alive() for thread in self._threads)
 
     def start(self) -> None:
         if self.running or not settings.SNAPSHOT_POLL_S:
             return
         self._stop.clear()
-        self._thread = threading.Thread(target=self._run, name="generation-watcher", daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._run, args=(long,), name=name, daemon=True)
+            for name, long in (("generation-watcher", False), ("generation-watcher-long", True))
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5)
-        self._thread = None
+        for thread in self._threads:
+            thread.join(timeout=5)
+        self._threads = []
 
-    def _run(self) -> None:
+    def _run(self, long: bool) -> None:
         while not self._stop.is_set():
-            self._look()
+            self._look(long)
             self._stop.wait(settings.SNAPSHOT_POLL_S)
         connections.close_all()
 
-    def _look(self) -> None:
+    def _look(self, long: bool) -> None:
         try:
-            _refresh_each()
+            _refresh_each(watched for watched in _watched if watched.takes_long == long)
         except DatabaseError as error:
             logger.warning("database away, keeping what is known: %s", type(error).__name__)
             close_old_connections()
@@ -122,10 +129,10 @@ def refresh_all() -> None:
         watched.refresh()
 
 
-def _refresh_each() -> None:
+def _refresh_each(some: Iterable[Any]) -> None:
     """Refresh one value after the other; a value that cannot be made keeps no other from being fresh."""
     now = _current()
-    for watched in _watched:
+    for watched in some:
         try:
             watched.refresh(now)
         except DatabaseError:

@@ -7,21 +7,27 @@ view of that scope, the one from which harnesses are answered.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from routing.engine import Catalog
+from routing.engine.catalog import DEFAULT
+from routing.engine.inference import Traits, describe_traits
+from routing.engine.naming import EndpointNames, ToolNames
 from routing.engine.parts import TEXT_LIMIT, ToolDoc
+from routing.engine.permission import rules
+from routing.engine.registry import TRAITS, Endpoint, Registry, Scope, Tool
 
 PAGE = 50
-TRAITS = ("category", "risk", "effect")
+Listed = Any  # a tool as lists show it: a ToolDoc of what is live, or a DraftedTool
 RISKS = ("low", "medium", "high", "critical")
 EFFECTS = ("read", "write", "execute", "erase")  # from harmless to harmful
 PROVENANCES = ("declared", "annotation", "inferred", "overridden")
-SORTS: dict[str, Callable[[ToolDoc], Any]] = {
+SORTS: dict[str, Callable[[Listed], Any]] = {
     "tool": lambda doc: doc.public,
     "endpoint": lambda doc: doc.endpoint.name,
     "category": lambda doc: doc.traits.category,
@@ -32,6 +38,41 @@ SORTS: dict[str, Callable[[ToolDoc], Any]] = {
 
 def _place(order: Sequence[str], value: str) -> int:
     return order.index(value) if value in order else len(order)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftedTool:
+    """A tool that the draft alone has: what lists show of one, without what it takes to recommend it."""
+
+    endpoint: Endpoint
+    tool: Tool
+    public: str
+
+    @property
+    def wire(self) -> str:
+        return self.tool.name
+
+    @property
+    def title(self) -> str:
+        return self.tool.title or ""
+
+    @cached_property
+    def traits(self) -> Traits:
+        return describe_traits(self.tool)
+
+
+def only_drafted(draft: Registry, live: Catalog) -> list[DraftedTool]:
+    """The tools of the draft that are not live."""
+    known = {(doc.endpoint.name, doc.wire) for doc in live.index.docs}
+    return [one for endpoint in draft.endpoints for one in _missing(endpoint, known)]
+
+
+def _missing(endpoint: Endpoint, known: Container[tuple[str, str]]) -> list[DraftedTool]:
+    fresh = [tool for tool in endpoint.tools if (endpoint.name, tool.name) not in known]
+    if not fresh:
+        return []
+    names = EndpointNames(endpoint.name, [tool.name for tool in endpoint.tools])
+    return [DraftedTool(endpoint=endpoint, tool=tool, public=names.public(tool.name)) for tool in fresh]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +86,20 @@ class ToolFilter:
     effect: str = ""
     provenance: str = ""  # how one of the traits came to be known; with a trait that is asked for, how that one did
 
-    def apply(self, docs: Iterable[ToolDoc]) -> list[ToolDoc]:
+    def apply(self, docs: Iterable[Listed]) -> list[Listed]:
         needle = self.text.casefold()
         found = [doc for doc in docs if self._fits(doc)]
         return [doc for doc in found if _says(doc, needle)] if needle else found
 
-    def _fits(self, doc: ToolDoc) -> bool:
-        traits = doc.traits
+    def _fits(self, doc: Listed) -> bool:
+        if self.endpoint and doc.endpoint.name != self.endpoint:
+            return False
+        asks = self.category or self.risk or self.effect or self.provenance
+        return not asks or self._is(doc.traits)
+
+    def _is(self, traits: Traits) -> bool:
         return (
-            (not self.endpoint or doc.endpoint.name == self.endpoint)
-            and (not self.category or traits.category == self.category)
+            (not self.category or traits.category == self.category)
             and (not self.risk or traits.risk == self.risk)
             and (not self.effect or traits.effect == self.effect)
             and (not self.provenance or any(traits.provenance[name] == self.provenance for name in self._asked()))
@@ -64,12 +109,12 @@ class ToolFilter:
         return [name for name in TRAITS if getattr(self, name)] or TRAITS
 
 
-def _says(doc: ToolDoc, needle: str) -> bool:
+def _says(doc: Listed, needle: str) -> bool:
     texts = (doc.public, doc.wire, doc.tool.title or "", doc.tool.description[:TEXT_LIMIT])
     return any(needle in text.casefold() for text in texts)
 
 
-def ordered(docs: Iterable[ToolDoc], sort: str) -> list[ToolDoc]:
+def ordered(docs: Iterable[Listed], sort: str) -> list[Listed]:
     """By one of SORTS, downwards with a minus before its name; tools that are equal in it stay in the order of their names."""
     name = sort.removeprefix("-")
     by_name = sorted(docs, key=SORTS["tool"], reverse=sort == "-tool")
@@ -158,3 +203,18 @@ def scopes_of(catalog: Catalog, doc: ToolDoc) -> list[Reach]:
         )
         for scope in catalog.scopes
     ]
+
+
+def reach_of(registry: Registry, endpoint: str) -> dict[str, tuple[int, int]] | None:
+    """Of every scope: how many tools of one endpoint it permits that are switched on, and how many there are.
+
+    Asked of the scopes' own rules, so that a draft need not be compiled. None when the registry has no such endpoint.
+    """
+    known = next((one for one in registry.endpoints if one.name == endpoint), None)
+    if known is None:
+        return None
+    names = ToolNames({endpoint: EndpointNames(endpoint, (tool.name for tool in known.tools))}.get)
+    on = [tool.name for tool in known.tools if tool.enabled and known.enabled]
+    scopes = {DEFAULT: Scope(name=DEFAULT), **{scope.name: scope for scope in registry.scopes}}
+    permits = {name: rules(scope, registry.groups, names) for name, scope in scopes.items()}
+    return {name: (sum(rule.permit(endpoint, wire) for wire in on), len(known.tools)) for name, rule in permits.items()}

@@ -17,6 +17,21 @@ def bucket_of(latency_ms: float) -> str:
     return str(min(bisect.bisect_left(BOUNDS_MS, latency_ms), len(BOUNDS_MS) - 1))
 
 
+class Latencies:
+    """The figures of whatever counts its answers in buckets of latency."""
+
+    __slots__ = ()
+    latency: Mapping[str, int]
+
+    @property
+    def p50(self) -> float | None:
+        return percentile(self.latency, 0.5)
+
+    @property
+    def p95(self) -> float | None:
+        return percentile(self.latency, 0.95)
+
+
 def percentile(buckets: Mapping[str, int], share: float) -> float | None:
     """The latency below which `share` (0..1) of the counted answers stayed, interpolated within its bucket."""
     total = sum(buckets.values())

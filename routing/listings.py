@@ -9,18 +9,21 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
 
-from routing.choices import DecisionState
-from routing.models import AuditEntry, Decision, Event, Revision, Workspace
+from routing.choices import DecisionState, DomainStatus, TransportStatus
+from routing.models import AuditEntry, Decision, Event, Label, Revision, Workspace
 
 PAGE = 50
 NEWER_CAP = 1000
+FILTERED_CAP = 3_000  # a filter has to look at rows to count them
+ID_MARGIN = timedelta(hours=1)  # an id may be older than the decision that it is given to
 _STATES = (DecisionState.QUEUED, DecisionState.RUNNING, DecisionState.FAILED, DecisionState.CANCELLED)
 
 
@@ -31,6 +34,26 @@ class Page:
     next: str | None = None  # name of the last row, when there are some after it
 
 
+AGREEMENTS = {
+    "same": Q(agreed=True),
+    "other": Q(agreed=False),
+    "not_called": Q(target__isnull=False, invoked=False),
+}
+
+
+_JUDGED = Q(domain__in=(DomainStatus.SUCCESS, DomainStatus.FAILURE, DomainStatus.PARTIAL))
+OUTCOMES = {
+    # Of whose outcome something is known: whether it did the job, or at least whether it came back.
+    "reported": _JUDGED | Q(transport__in=(TransportStatus.OK, TransportStatus.ERROR, TransportStatus.TIMEOUT)),
+    # What did not do the job, or did not come back while nobody says that it did the job.
+    "failed": Q(domain__in=(DomainStatus.FAILURE, DomainStatus.PARTIAL))
+    | (
+        Q(transport__in=(TransportStatus.ERROR, TransportStatus.TIMEOUT))
+        & (Q(domain__isnull=True) | Q(domain=DomainStatus.UNKNOWN))
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionFilter:
     text: str = ""  # part of a target, an endpoint's name, or an id
@@ -38,16 +61,55 @@ class DecisionFilter:
     status: str = ""
     scope: str = ""
     harness: str = ""
+    source: str = ""
+    fallback_reason: str = ""
+    reason_code: str = ""
+    agreement: str = ""  # one of AGREEMENTS
+    label: str = ""  # right | wrong, as somebody says, or none; in the workspace
+    workspace: Any = None
+    paid: bool = False  # only those of which a cost is known
     since: datetime | None = None
+    until: datetime | None = None
+    revision: int | None = None
+    outcome: str = ""  # one of OUTCOMES
 
     def apply(self, rows: QuerySet[Decision]) -> QuerySet[Decision]:
         exact = {name: getattr(self, name) for name in ("type", "scope", "harness") if getattr(self, name)}
-        rows = rows.filter(**exact)
+        rows = rows.filter(AGREEMENTS.get(self.agreement, Q()), **exact)
+        if self.source:
+            # A source has most of all rows: beside a scope, which may have few, its index must not be the one that is read.
+            rows = rows.alias(by=Coalesce("source", Value("")) if self.scope else F("source")).filter(by=self.source)
+        if self.label:
+            rows = rows.filter(_labelled(self.workspace, self.label))
+        if self.fallback_reason:
+            rows = rows.filter(fallback_reason=self.fallback_reason)
+        if self.reason_code:
+            rows = rows.filter(reason_codes__has_word=self.reason_code)
+        if self.paid:
+            rows = rows.filter(cost__isnull=False)
         if self.status:
             rows = rows.filter(state=self.status) if self.status in _STATES else rows.filter(status=self.status)
+        if self.revision is not None:
+            rows = rows.filter(revision=self.revision)
+        if self.outcome in OUTCOMES:
+            rows = rows.filter(OUTCOMES[self.outcome])
+        if self.until:
+            rows = rows.filter(created_at__lt=self.until)
         if self.since:
-            rows = rows.filter(created_at__gte=self.since)
+            rows = rows.filter(created_at__gte=self.since, pk__gte=_earliest_id(self.since - ID_MARGIN))
         return rows.filter(_about(self.text)) if self.text else rows
+
+
+def _earliest_id(moment: datetime) -> uuid.UUID:
+    """Below every id that was made from this moment on: UUIDv7 begin with their milliseconds, so an index is read from here."""
+    return uuid.UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
+
+
+def _labelled(workspace_id: Any, verdict: str) -> Q:
+    """Few decisions are labelled: they are found by their labels, those without by looking at each."""
+    if verdict == "none":
+        return ~Q(Exists(Label.objects.filter(decision=OuterRef("pk"))))
+    return Q(pk__in=Label.objects.filter(workspace=workspace_id, verdict=verdict).order_by().values("decision"))
 
 
 def _about(text: str) -> Q:
@@ -148,6 +210,11 @@ def events_of(decision: Decision) -> list[Event]:
 
 def revisions(workspace: Workspace) -> QuerySet[Revision]:
     return Revision.objects.filter(workspace=workspace).defer("manifest")
+
+
+def publications(workspace: Workspace, *, since: datetime) -> list[Revision]:
+    """What went live from a moment on, newest first."""
+    return list(revisions(workspace).filter(published_at__gte=since).order_by("-published_at"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,3 +98,10 @@ def _tools_of(revision: Revision, heads: Iterable[Mapping[str, Any]]) -> dict[by
 def _endpoint(head: Mapping[str, Any], tools: Mapping[bytes, Any]) -> Document:
     body = {key: value for key, value in head.items() if key != "tools"}
     return body | ({"tools": [tools[bytes.fromhex(d)] for d in head["tools"]]} if head["tools"] else {})
+
+
+def entries_of(revision: Revision, section: str) -> list[Document]:
+    """The entries of one list of a revision's document, without reading the others; not for endpoints, which have tools."""
+    ids = revision.manifest["sections"].get(section, ())
+    bodies = _bodies(Entry.objects.filter(workspace_id=revision.workspace_id), "pk", ids)
+    return [bodies[pk] for pk in ids]

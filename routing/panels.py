@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from routing.latency import percentile
+from django.db.models import Sum
+
+from routing.latency import Latencies
 from routing.models import Minute, Workspace
 
-FACTS = ("recommended", "invoked", "returned", "not_returned", "achieved", "not_achieved")
+FACTS = ("recommended", "invoked", "returned", "not_returned", "achieved", "not_achieved", "agreed", "differed")
 MOST_POINTS = 96
 
 
@@ -31,23 +34,15 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Latencies):
     at: datetime
     seconds: float  # how much of the point's stretch has passed
     counts: Mapping[str, int]
     latency: Mapping[str, int]
 
-    @property
-    def p50(self) -> float | None:
-        return percentile(self.latency, 0.5)
-
-    @property
-    def p95(self) -> float | None:
-        return percentile(self.latency, 0.95)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Figures(Latencies):
     """What one look at the dashboard needs, all of the same rows so that every number adds up."""
 
     window: Window
@@ -55,6 +50,10 @@ class Figures:
     facts: Mapping[str, int]
     latency: Mapping[str, int]
     points: tuple[Point, ...]
+    sources: Mapping[str, int]  # who answered
+    fallbacks: Mapping[str, int]  # why the choice was handed back
+    turns: Mapping[str, int]  # loops and circuits of sessions
+    cost: float  # of providers' answers, where it is told
 
     @property
     def total(self) -> int:
@@ -64,53 +63,59 @@ class Figures:
     def a_second(self) -> float:
         return self.total / (60 * self.window.minutes)
 
-    @property
-    def p50(self) -> float | None:
-        return percentile(self.latency, 0.5)
 
-    @property
-    def p95(self) -> float | None:
-        return percentile(self.latency, 0.95)
+class _Row(NamedTuple):
+    """What is read of a minute one by one: tens of thousands make a day, too many to be made models of."""
+
+    at: datetime
+    status: str
+    decisions: int
+    latency: Mapping[str, int]
+    sources: Mapping[str, int]
+    fallbacks: Mapping[str, int]
+    turns: Mapping[str, int]
 
 
 def figures(workspace: Workspace, window: Window, *, scope: str | None = None) -> Figures:
-    rows = list(_minutes(workspace, window, scope))
-    counts: Counter[str] = Counter()
-    facts: Counter[str] = Counter(dict.fromkeys(FACTS, 0))
-    for row in rows:
-        counts[row.status] += row.count
-        facts.update({name: getattr(row, name) for name in FACTS})
-    facts["decisions"] = sum(counts.values())
+    minutes = Minute.objects.filter(workspace=workspace, at__gte=window.start, at__lte=window.end).order_by()
+    if scope is not None:
+        minutes = minutes.filter(scope=scope)
+    columns = ("at", "status", "count", "latency", "sources", "fallbacks", "turns")
+    rows = [_Row._make(row) for row in minutes.values_list(*columns)]
+    points = tuple(_points(rows, window))
+    counts = _added(point.counts for point in points)
+    sums = minutes.aggregate(**{name: Sum(name) for name in (*FACTS, "cost")})
     return Figures(
         window=window,
         counts={status: number for status, number in counts.items() if number},
-        facts=facts,
-        latency=_added(rows),
-        points=tuple(_points(rows, window)),
+        facts={name: sums[name] or 0 for name in FACTS} | {"decisions": sum(counts.values())},
+        latency=_added(point.latency for point in points),
+        points=points,
+        sources=_added(row.sources for row in rows if row.sources),
+        fallbacks=_added(row.fallbacks for row in rows if row.fallbacks),
+        turns=_added(row.turns for row in rows if row.turns),
+        cost=sums["cost"] or 0.0,
     )
 
 
-def _minutes(workspace: Workspace, window: Window, scope: str | None) -> Iterable[Minute]:
-    rows = Minute.objects.filter(workspace=workspace, at__gte=window.start, at__lte=window.end)
-    return rows if scope is None else rows.filter(scope=scope)
-
-
-def _points(rows: Iterable[Minute], window: Window) -> Iterable[Point]:
-    places: dict[int, list[Minute]] = {}
+def _points(rows: Iterable[_Row], window: Window) -> Iterable[Point]:
+    start, step = window.start, timedelta(minutes=window.step)
+    places: dict[int, list[_Row]] = {}
     for row in rows:
-        places.setdefault(int((row.at - window.start).total_seconds() // (60 * window.step)), []).append(row)
+        places.setdefault((row.at - start) // step, []).append(row)
     for place in range(-(-window.minutes // window.step)):
-        at = window.start + timedelta(minutes=place * window.step)
+        at = start + place * step
         passed = min(60.0 * window.step, max(1.0, (window.end - at).total_seconds()))
         own = places.get(place, [])
         counts: Counter[str] = Counter()
         for row in own:
-            counts[row.status] += row.count
-        yield Point(at=at, seconds=passed, counts=counts, latency=_added(own))
+            counts[row.status] += row.decisions
+        yield Point(at=at, seconds=passed, counts=counts, latency=_added(row.latency for row in own))
 
 
-def _added(rows: Iterable[Minute]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for row in rows:
-        total.update(row.latency)
-    return dict(total)
+def _added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for one in counts:
+        for name, number in one.items():
+            total[name] = total.get(name, 0) + number
+    return total

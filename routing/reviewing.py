@@ -54,7 +54,7 @@ def edits_of(workspace: Workspace, revision: Revision | None = None) -> list[Edi
     if revision is None:
         return list(Edit.objects.filter(workspace=workspace, revision=None))
     own = list(Edit.objects.filter(revision=revision))
-    is_open = revision.state in (RevisionState.PROPOSED, RevisionState.APPROVED)
+    is_open = revision.state in (RevisionState.PROPOSED, RevisionState.APPROVED, RevisionState.CANARY)
     return own or (edits_of(workspace) if is_open else [])
 
 
@@ -73,6 +73,15 @@ def touching(paths: Iterable[str], edits: Iterable[Edit]) -> dict[str, list[Edit
             entry = entry_of(path)
             edited.setdefault(_section(entry), {}).setdefault(entry, []).append((path, edit))
     return {path: _touching(path, edited) for path in paths}
+
+
+LOOKED_AT = 200  # edits, newest first
+
+
+def last_edits(workspace: Workspace, paths: Iterable[str]) -> dict[str, Edit]:
+    """For each path the last of the recent edits that changed it, where there is one; published ones too."""
+    recent = list(Edit.objects.filter(workspace=workspace).defer("step").order_by("-id")[:LOOKED_AT])
+    return {path: edits[-1] for path, edits in touching(paths, recent).items() if edits}
 
 
 def _touching(path: str, edited: Mapping[str, Mapping[str, list[tuple[str, Edit]]]]) -> list[Edit]:

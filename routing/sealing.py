@@ -40,6 +40,15 @@ def keyed_digest(purpose: str, text: str) -> str:
     return digest.hexdigest()
 
 
+def key_for(purpose: str) -> bytes:
+    """A key of the installation for one purpose, for digests that are made elsewhere."""
+    return _key(purpose, settings.SECRET_KEY)
+
+
+def _key(purpose: str, secret: str) -> bytes:
+    return hashlib.sha256(f"switchyard:{purpose}:{secret}".encode()).digest()
+
+
 @cache
 def _keyed(purpose: str, secret: str) -> hmac.HMAC:
-    return hmac.new(hashlib.sha256(f"switchyard:{purpose}:{secret}".encode()).digest(), digestmod=hashlib.sha256)
+    return hmac.new(_key(purpose, secret), digestmod=hashlib.sha256)

@@ -19,6 +19,7 @@ from routing import snapshot
 from routing.engine.encoder import Row, TextVectors, texts_of
 from routing.generation import Watched
 from routing.models import TextVector
+from routing.providers.addresses import Destinations
 from routing.providers.encoders.base import EncoderError, TextEncoder
 from routing.providers.encoders.local import LocalEncoder, is_usable
 from routing.providers.encoders.remote import RemoteEncoder, find_endpoint
@@ -34,6 +35,7 @@ class Deep:
 
     revision: int
     digest: str  # of the revision whose catalog the vectors are of
+    allow_private: tuple[str, ...]  # what the encoder may reach besides public addresses
     encoder: TextEncoder
     data_zone: str | None  # where the texts would be read; None: in this installation
     is_local: bool
@@ -41,13 +43,12 @@ class Deep:
     missing: int  # texts without a vector
 
 
-Found = Mapping[Any, Deep]  # by workspace id; a workspace without an encoder is not there
+Found = Mapping[tuple[Any, str], Deep]  # by workspace id and digest; what has no encoder is not there
 
 
 def of(live: Live) -> Deep | None:
     """The deep tier for this very catalog, whether its vectors are there or not."""
-    found = _deep.get().get(live.workspace_id)
-    return found if found is not None and found.digest == live.digest else None
+    return _deep.get().get((live.workspace_id, live.digest))
 
 
 def every() -> Found:
@@ -70,15 +71,16 @@ def known(keys: Sequence[str]) -> set[str]:
 
 def _load(previous: Found | None) -> Found:
     before = previous or {}
-    made = ((pk, _deep_of(live, before.get(pk))) for pk, live in snapshot.every().items())
-    return {pk: deep for pk, deep in made if deep is not None}
+    keyed = (((live.workspace_id, live.digest), live) for live in snapshot.each())
+    made = ((key, _deep_of(live, before.get(key))) for key, live in keyed)
+    return {key: deep for key, deep in made if deep is not None}
 
 
 def _deep_of(live: Live, before: Deep | None) -> Deep | None:
     endpoint = find_endpoint(live.catalog.registry)
     try:
         if endpoint is not None:
-            encoder: TextEncoder = RemoteEncoder(endpoint)
+            encoder: TextEncoder = RemoteEncoder(endpoint, Destinations.of(live.allow_private))
         elif is_usable(settings.ENCODER_DIR):
             encoder = LocalEncoder(settings.ENCODER_DIR)
         else:
@@ -86,7 +88,7 @@ def _deep_of(live: Live, before: Deep | None) -> Deep | None:
     except EncoderError as problem:
         logger.warning("workspace %s has no deep tier: %s", live.workspace, problem)
         return None
-    if before is not None and before.encoder.identity == encoder.identity and before.digest == live.digest:
+    if before is not None and _is_same(before, live, encoder):
         if before.vectors is not None:
             return before
         encoder = before.encoder  # what it has opened stays open
@@ -94,12 +96,18 @@ def _deep_of(live: Live, before: Deep | None) -> Deep | None:
     return Deep(
         revision=live.revision,
         digest=live.digest,
+        allow_private=live.allow_private,
         encoder=encoder,
         data_zone=endpoint.data_zone if endpoint else None,
         is_local=endpoint is None,
         vectors=vectors,
         missing=missing,
     )
+
+
+def _is_same(before: Deep, live: Live, encoder: TextEncoder) -> bool:
+    was = (before.encoder.identity, before.digest, before.allow_private)
+    return was == (encoder.identity, live.digest, live.allow_private)
 
 
 def _vectors(live: Live, encoder: TextEncoder) -> tuple[TextVectors | None, int]:
@@ -122,4 +130,4 @@ def _chunks(keys: Sequence[str]) -> Iterable[Sequence[str]]:
     return (keys[first : first + CHUNK] for first in range(0, len(keys), CHUNK))
 
 
-_deep: Watched[Found] = Watched(_load)
+_deep: Watched[Found] = Watched(_load, takes_long=True)

@@ -102,6 +102,12 @@ def frozen(revision: Revision | None) -> Document:
     return _frozen[revision.pk]
 
 
+def forget() -> None:
+    """Drop what this process remembers (tests change databases under it)."""
+    _copies.clear()
+    _frozen.clear()
+
+
 def _put(kept: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     kept[key] = value
     kept.move_to_end(key)

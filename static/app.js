@@ -28,6 +28,32 @@
     if (box) box.click();
   };
 
+  // Rows that can be chosen are fields of the form below them, which says how many there are and what to do with them.
+  const tellChosen = () => {
+    const bar = $("[data-bulk]");
+    if (!bar) return;
+    const boxes = $$(`input[name=pick][form="${bar.id}"]`), chosen = boxes.filter((box) => box.checked).length;
+    const told = $("[data-chosen]", bar);
+    told.textContent = chosen === 1 ? told.dataset.one : told.dataset.many.replace("{n}", chosen.toLocaleString("en"));
+    bar.toggleAttribute("data-none", !chosen);
+    $$("[data-all]").forEach((all) => {
+      all.hidden = false;
+      all.closest("label")?.removeAttribute("hidden");
+      all.checked = chosen > 0 && chosen === boxes.length;
+      all.indeterminate = chosen > 0 && chosen < boxes.length;
+    });
+  };
+  document.addEventListener("change", ({ target }) => {
+    if (target.matches("[data-all]")) $$(`input[name=pick][form="${$("[data-bulk]").id}"]`).forEach((box) => { box.checked = target.checked; });
+    if (target.matches("[data-all], input[name=pick]")) tellChosen();
+  });
+  document.addEventListener("reset", () => setTimeout(tellChosen));
+  // A list that is filtered anew keeps what was chosen of the rows that it still shows.
+  let picked = new Set();
+  document.addEventListener("htmx:beforeSwap", () => { picked = new Set($$("input[name=pick]:checked").map((box) => box.value)); });
+  document.addEventListener("htmx:afterSwap", () => { $$("input[name=pick]").forEach((box) => { box.checked ||= picked.has(box.value); }); });
+  addEventListener("pageshow", tellChosen);  // a browser that goes back keeps what was chosen
+
   const show = (id) => {
     const dialog = document.getElementById(id);
     if (!dialog || dialog.open) return;
@@ -51,12 +77,30 @@
     else if (event.key === "n") step(1);
     else if (event.key === "p") step(-1);
     else if (event.key === "x") choose();
+    else if (event.key === "P") { const link = $("[data-playground]"); if (link) { event.preventDefault(); link.click(); } }
     else if (event.key === "z") { const undo = $("#toasts [data-toast] form button"); if (undo) undo.click(); }
     else if (event.key === "?") { event.preventDefault(); show("shortcuts"); }
     else if (event.key === " " && !event.target.closest("a, button, summary")) {
       const pause = $("[data-pause]");
       if (pause) { event.preventDefault(); pause.click(); }
     }
+  });
+
+  // --- A search's tree: arrows lead from node to node, Enter follows the node's link ----------------------------------
+  document.addEventListener("keydown", (event) => {
+    const node = event.target.closest("[data-tree] [data-node]");
+    if (!node || event.ctrlKey || event.metaKey || event.altKey) return;
+    const all = $$("[data-node]", node.closest("[data-tree]")), near = all.indexOf(node);
+    const to = {
+      ArrowLeft: () => all.find((one) => one.dataset.node === node.dataset.parent),
+      ArrowRight: () => all.find((one) => one.dataset.parent === node.dataset.node),
+      ArrowDown: () => all.slice(near + 1).find((one) => one.dataset.parent === node.dataset.parent) || all[near + 1],
+      ArrowUp: () => all.slice(0, near).reverse().find((one) => one.dataset.parent === node.dataset.parent) || all[near - 1],
+    }[event.key];
+    if (!to) return;
+    event.preventDefault();
+    const other = to();
+    if (other) other.focus();
   });
 
   // --- The finder: the field keeps the focus and names the line that it is at -----------------------------------------
@@ -98,7 +142,7 @@
     });
     document.addEventListener("htmx:afterSwap", (event) => {
       if (event.detail.target.id !== "hits") return;
-      waits = event.detail.requestConfig.parameters.q !== undefined && event.detail.requestConfig.parameters.q !== field.value;
+      waits = (event.detail.requestConfig.parameters.q ?? "") !== field.value;  // an empty field is not sent
       const all = lines(), told = $("#hits-told");
       stand(all[0]);
       told.textContent = all.length > 1 ? told.dataset.many.replace("{n}", all.length) : told.dataset[all.length ? "one" : "none"];
@@ -114,6 +158,40 @@
     event.preventDefault();
     if (!button.disabled) button.click();
   };
+
+  // --- Lists in an order of choice are dragged too; what is dropped elsewhere goes back. Buttons do the same without a pointer ---
+  let dragged = null, before = [];
+  const lineAt = (event) => event.target.closest?.("[data-ordered] > li");
+  const armDrags = () => $$("[data-ordered] > li:not([draggable])").forEach((line) => { line.draggable = true; });
+  document.addEventListener("dragstart", (event) => {
+    dragged = lineAt(event);
+    if (!dragged) return;
+    before = [...dragged.parentElement.children];
+    event.dataTransfer.effectAllowed = "move";
+    event.dataTransfer.setData("text/plain", $("input", dragged).value);
+    dragged.classList.add("dragged");
+  });
+  document.addEventListener("dragover", (event) => {
+    const line = lineAt(event);
+    if (!dragged || !line || line.parentElement !== dragged.parentElement) return;
+    event.preventDefault();
+    const { top, height } = line.getBoundingClientRect();
+    if (line !== dragged) line[event.clientY > top + height / 2 ? "after" : "before"](dragged);
+  });
+  document.addEventListener("drop", (event) => { if (dragged && lineAt(event)) event.preventDefault(); });
+  document.addEventListener("dragend", (event) => {
+    const line = dragged, list = line?.parentElement;
+    dragged = null;
+    if (!list) return;
+    line.classList.remove("dragged");
+    if (event.dataTransfer.dropEffect === "none") return list.append(...before);
+    if (before.every((one, place) => one === list.children[place])) return;
+    $("button[id]", line).focus({ preventScroll: true });
+    list.closest("form").requestSubmit();
+  });
+
+  // What a question links to on the page below it is read there.
+  addEventListener("hashchange", () => { const open = $("dialog:modal"); if (open) open.close(); });
 
   // --- Dialogs and menus ---------------------------------------------------------------------------------------------
   document.addEventListener("click", (event) => {
@@ -133,11 +211,66 @@
   // Filters apply themselves; without script their form has a button.
   document.addEventListener("change", (event) => { if (event.target.closest("[data-submit]")) event.target.form.requestSubmit(); });
 
-  // A form that saves itself on a change was not sent by a button, though htmx would add the one that has the focus.
+  // Parts of a form that belong to one of a field's values, marked `data-for`, are shown for that value alone.
+  const tellParts = () => $$("[data-shows]").forEach((field) => $$("[data-for]", field.form).forEach((part) => { part.hidden = !part.dataset.for.split(" ").includes(field.value); }));
+  document.addEventListener("change", (event) => { if (event.target.closest("[data-shows]")) tellParts(); });
+
+  // --- The playground: a link carries what was typed behind its #, which no server is told ------------------------------
+  const shareable = $("form[data-fragment]");
+  const KEPT_BACK = ["csrfmiddlewaretoken", "why", "part"];
+  const fill = (name, value) => {
+    const field = shareable.elements.namedItem(name);
+    if (name === "offline") {
+      const away = document.createElement("input");
+      Object.assign(away, { type: "hidden", name, value });
+      away.setAttribute("form", shareable.id);
+      $("#answer").append(away);
+    } else if (field?.matches?.("select") ? [...field.options].some((one) => one.value === value) : field?.matches?.("textarea, input:not([type=hidden])")) field.value = value;
+  };
+  const readFragment = () => {
+    if (!shareable || location.hash.length < 2) return;
+    new URLSearchParams(location.hash.slice(1)).forEach((value, name) => fill(name, value));
+    tellParts();
+    htmx.trigger(shareable, "shared");
+  };
+  addEventListener("hashchange", readFragment);
+  document.addEventListener("DOMContentLoaded", () => setTimeout(readFragment));
+  $$("[data-share]").forEach((button) => { button.hidden = false; });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-share]");
+    if (!button) return;
+    const told = new URLSearchParams();
+    for (const [name, value] of new FormData($(button.dataset.share))) if (value && !KEPT_BACK.includes(name)) told.append(name, value);
+    history.replaceState(history.state, "", `#${told}`);
+    if (navigator.clipboard) navigator.clipboard.writeText(location.href).then(() => { $("span", button).textContent = button.dataset.shared; });
+  });
+  // htmx tells the server where a page is; what stands behind the # stays here.
+  document.addEventListener("htmx:configRequest", (event) => { event.detail.headers["HX-Current-URL"] = location.href.split("#")[0]; });
+
+  // A form that leads to another page is sent once, also by a double click; after a while without an answer it may be sent again.
+  const AGAIN_MS = 10000;
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.getAttribute("method") !== "post" || form.hasAttribute("hx-post")) return;
+    if (Date.now() - Number(form.dataset.sent || 0) < AGAIN_MS) event.preventDefault();
+    else form.dataset.sent = Date.now();
+  });
+  addEventListener("pageshow", () => $$("form[data-sent]").forEach((form) => { delete form.dataset.sent; }));
+
+  // A form that saves itself on a change or a drop was not sent by a button, though htmx would add the one that has the focus.
   document.addEventListener("htmx:configRequest", (event) => {
-    if (event.detail.triggeringEvent?.type !== "change") return;
+    const sent = event.detail.triggeringEvent;
+    if (sent?.type !== "change" && !(sent?.type === "submit" && !sent.submitter)) return;
     for (const name of ["do", "keep"]) event.detail.formData.delete(name);
   });
+
+  // A note goes along with the change that it is about; one that is thought of after the change was saved is sent by itself.
+  const saved = new Set();
+  document.addEventListener("change", (event) => {
+    if (event.target.name === "why" && event.target.closest(".why") && !saved.has(event.target.form.action)) event.stopPropagation();
+  }, true);
+  document.addEventListener("kept", (event) => saved.add(event.target.action));
+  document.addEventListener("noted", (event) => { saved.delete(event.target.action); const fold = $(".why", event.target); if (fold) $("input", fold).value = ""; });
 
   // Addresses name only the filters that are set.
   document.addEventListener("htmx:configRequest", (event) => {
@@ -283,10 +416,27 @@
     fill: i ? undefined : () => faded(colour("accent-ink"), 0.1),
   }));
 
+  // Moments that explain a bend, as the list under the chart names them: a dashed line through each.
+  const drawMarks = ({ ctx, bbox, scales, valToPos }, list) => {
+    const moments = (list?.dataset.moments || "").split(" ").filter(Boolean).map(Number);
+    ctx.save();
+    ctx.strokeStyle = colour("ink-3");
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+    ctx.beginPath();
+    for (const moment of moments) {
+      const x = Math.round(valToPos(Math.min(moment, scales.x.max), "x", true));
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+    }
+    ctx.stroke();
+    ctx.restore();
+  };
+
   const options = (part, heads, width) => {
     const font = `11px ${getComputedStyle(document.body).fontFamily}`;
     const axis = { font, stroke: () => colour("ink-3"), ticks: { show: false } };
-    const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+    const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: document.documentElement.dataset.zone || "UTC" });
     return {
       width, height: 160, legend: { show: false }, cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       padding: [8, 18, 0, 0], scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.12, Number(part.dataset.least) || 1)] } },
@@ -294,6 +444,7 @@
         { ...axis, size: 24, space: 56, grid: { show: false }, values: (_, ticks) => ticks.map((tick) => clock.format(tick * 1000)) },
         { ...axis, size: 40, space: 28, grid: { stroke: () => colour("line"), width: 1 }, values: (_, ticks) => ticks.map((tick) => +tick.toFixed(3)) },
       ],
+      hooks: { draw: [(plot) => drawMarks(plot, document.getElementById(part.dataset.marks))] },
       series: [{}, ...(part.dataset.plot === "stack" ? stackSeries(heads) : lineSeries(heads))],
     };
   };
@@ -406,13 +557,18 @@
     const wanted = $("[data-focus]", event.detail.elt.isConnected ? event.detail.elt : document);
     if (wanted) { wanted.removeAttribute("data-focus"); wanted.focus(); if (wanted.setSelectionRange) wanted.setSelectionRange(wanted.value.length, wanted.value.length); }
     refocus();
+    tellChosen();
     tellTimes();
     tellPause();
     drawPlots();
     armToasts();
+    armDrags();
   });
 
+  tellChosen();
+  tellParts();
   tellTimes();
   drawPlots();
   armToasts();
+  armDrags();
 })();

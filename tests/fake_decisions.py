@@ -10,7 +10,8 @@ a mode, a mapping (the body of an answer), or bytes (whatever they are):
     status:503       that status; status:429:2 with Retry-After: 2; redirect
     echo:490         status 401 whose body says the key after so many characters
     slow, drip       the answer comes late, or byte by byte; `slow_s` says how late
-    hang, reset      no answer at all
+    hang, reset      no answer at all; late_reset resets after `slow_s`
+    html             a page of another kind, as gateways answer; as_text is a good answer under a wrong content type
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Request:
     headers: dict[str, str]  # names in small letters
     body: dict[str, Any]
     raw: bytes
+    port: int = 0  # from which it was asked
 
     @property
     def labels(self) -> list[str]:
@@ -106,8 +108,15 @@ class FakeDecisions:
                 writer.write(_response(200, b" " * 2**22))
             case "hang":
                 await asyncio.sleep(60)
-            case "reset":
+            case "reset" | "late_reset":
+                if name == "late_reset":
+                    await asyncio.sleep(self.slow_s)
                 _reset(writer)
+            case "html":
+                writer.write(_response(200, b"<html><title>502</title></html>", Content_Type="text/html"))
+            case "as_text":
+                body = json.dumps(self.answer("ok", request)).encode()
+                writer.write(_response(200, body, Content_Type="text/plain"))
             case "drip":
                 for byte in _response(200, json.dumps(self.answer("ok", request)).encode()):
                     writer.write(bytes([byte]))
@@ -130,6 +139,7 @@ class FakeDecisions:
                 if complaint := _complaint(request):
                     writer.write(_response(400, json.dumps({"error": {"message": complaint, "code": 400}}).encode()))
                     continue
+                request.port = writer.get_extra_info("peername")[1]
                 self.requests.append(request)
                 await self.reply(request, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -163,8 +173,9 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
 
 
 def _response(status: int, body: bytes, **headers: str) -> bytes:
-    told = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
-    lines = [f"HTTP/1.1 {status} -", *(f"{name.replace('_', '-')}: {value}" for name, value in told.items())]
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    told = {"Content-Type": "application/json", "Content-Length": str(len(body)), **named}
+    lines = [f"HTTP/1.1 {status} -", *(f"{name}: {value}" for name, value in told.items())]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 

@@ -9,7 +9,7 @@ from ninja.errors import ValidationError, ValidationErrorContext
 
 from control.api import errors
 from control.api.parsing import JsonParser
-from control.api.routers import ledger, recommendations, registry, simulate, tools
+from control.api.routers import ledger, recommendations, registry, searches, sessions, simulate, tools
 
 
 class Api(NinjaAPI):
@@ -37,6 +37,8 @@ api = Api(
 )
 errors.register(api)
 api.add_router("", recommendations.router)
+api.add_router("", searches.router)
+api.add_router("", sessions.router)
 api.add_router("", tools.router)
 api.add_router("", simulate.router)
 api.add_router("", ledger.router)

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from control.access import ADMINISTRATIVE, RIGHTS, note_denied
 from control.api.errors import Forbidden
-from control.keys import Harness, find_harness
+from control.keys import Harness, find_harness, look
 from control.uses import uses
 from routing.generation import is_kept_fresh
 from routing.services import audit
@@ -27,7 +27,9 @@ class Needs:
 
     async def __call__(self, request: HttpRequest) -> Harness | None:
         # Usually memory is asked; where nothing keeps it fresh (tests, a database that was away) the database is.
-        harness = harness_of(request) if is_kept_fresh() else await sync_to_async(harness_of)(request)
+        harness = harness_of(request) if is_kept_fresh() else None
+        if harness is None:
+            harness = await sync_to_async(_harness_now)(request)
         if harness is None:
             await sync_to_async(note_wrong_place)(request)
         if harness is not None and self.right not in harness.rights:
@@ -65,6 +67,12 @@ def note_wrong_place(request: HttpRequest) -> None:
 def harness_of(request: HttpRequest) -> Harness | None:
     """The harness whose key the request carries; memory is asked, not the database."""
     return harness_by(request.headers.get("Authorization", ""), _address(request))
+
+
+def _harness_now(request: HttpRequest) -> Harness | None:
+    """The same after a look at the database: a key may be younger than what memory knows."""
+    look()
+    return harness_of(request)
 
 
 def _address(request: HttpRequest) -> str:

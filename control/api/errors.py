@@ -26,6 +26,9 @@ STATUS = {
     "superseded": 409,
     "needs_approval": 409,
     "expectations_failed": 409,
+    "canary_running": 409,
+    "source_read_only": 409,
+    "source_unreadable": 409,
     "idempotency_conflict": 409,
     "replay_disabled": 409,
     "too_large": 413,
@@ -34,7 +37,11 @@ STATUS = {
     "invalid_registry": 422,
     "rate_limited": 429,
     "internal": 500,
+    "provider_error": 502,
+    "invalid_provider_response": 502,
     "unavailable": 503,
+    "provider_unconfigured": 503,
+    "provider_timeout": 504,
 }
 VALUE_LIMIT = 200
 _SECRET = ("credential", "headers", "password", "key", "token", "authorization")
@@ -54,14 +61,16 @@ class Forbidden(RoutingError):
 
 def problem(request: HttpRequest, code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) -> HttpResponse:
     """The one error shape: code for machines, sentence for people, every problem by its path."""
-    body = {
-        "error": {
-            "code": code,
-            "message": message,
-            "details": list(details),
-            "request_id": getattr(request, "request_id", ""),
-        }
-    }
+    return problem_of(id_of(request), code, message, details)
+
+
+def id_of(request: HttpRequest) -> str:
+    """The id that the middleware gave a request."""
+    return str(getattr(request, "request_id", ""))
+
+
+def problem_of(request_id: str, code: str, message: str, details: Sequence[Mapping[str, Any]] = ()) -> HttpResponse:
+    body = {"error": {"code": code, "message": message, "details": list(details), "request_id": request_id}}
     response = JsonResponse(body, status=STATUS[code])
     if code == "unauthenticated":
         response["WWW-Authenticate"] = 'Bearer realm="switchyard"'
@@ -137,6 +146,8 @@ def detail_of(error: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sentence(error: Mapping[str, Any]) -> str:
     known = {"missing": "is required", "extra_forbidden": "is not known here"}
+    if (error.get("ctx") or {}).get("min_length") == 1:
+        known |= dict.fromkeys(("too_short", "string_too_short"), "must not be empty")
     text = str(known.get(str(error["type"]), error["msg"]))
     return text.removeprefix("Value error, ")
 

@@ -16,7 +16,6 @@ from control.asking.remote import OF_A_SERVER
 from routing.engine import (
     HarnessState,
     MCTSConfig,
-    MCTSResult,
     MCTSToolRouter,
     RouteDecision,
     RouterError,
@@ -24,8 +23,8 @@ from routing.engine import (
     SearchGraphError,
     SuppliedGraph,
     ToolDescriptor,
-    solve,
 )
+from routing.engine.search.telling import tell_result
 
 MOST_STATES, MOST_TRANSITIONS = 256, 1024
 _CONFIG = ("simulations", "max_depth", "exploration_constant", "discount", "max_policy_evaluations", "deadline_ms")
@@ -78,7 +77,7 @@ def look_ahead(body: Any, asked: argparse.Namespace) -> Mapping[str, Any]:
             "of": 0 if found.method == "exact" else config.simulations,
             "elapsed_ms": round(elapsed_ms, 1),
         },
-        "result": _result(found, graph, root, config),
+        "result": tell_result(found, graph, root, config),
         "cost": {
             "simulations": found.simulations,
             "cpu_ms": round((time.process_time() - cpu) * 1000, 1),
@@ -87,31 +86,6 @@ def look_ahead(body: Any, asked: argparse.Namespace) -> Mapping[str, Any]:
         "created_at": _told(begun),
         "finished_at": _told(datetime.now(UTC)),
     }
-
-
-def _result(found: MCTSResult, graph: SuppliedGraph, root: HarnessState, config: MCTSConfig) -> dict[str, Any]:
-    decision = found.decision
-    return {
-        "tool": decision.tool,
-        "category": decision.category,
-        "confidence": round(decision.confidence, 4),
-        "probabilities": {name: round(share, 4) for name, share in decision.probabilities.items()},
-        "fallback": decision.fallback,
-        "fallback_reason": decision.fallback_reason,
-        "principal_variation": list(found.principal_variation),
-        "root_visits": dict(found.root_visits),
-        "root_values": dict(found.root_values),
-        "simulations": found.simulations,
-        "policy_evaluations": found.policy_evaluations,
-        "stopped_by": found.stopped_by,
-        "one_step": _best(solve(graph, root, max_depth=1, discount=config.discount)),
-        "exact": _best(solve(graph, root, max_depth=config.max_depth, discount=config.discount)),
-    }
-
-
-def _best(solved: MCTSResult) -> dict[str, Any] | None:
-    tool = solved.decision.tool
-    return None if tool is None else {"tool": tool, "value": solved.root_values[tool]}
 
 
 def _check(body: Any) -> None:

@@ -175,5 +175,8 @@ class Server:
             if isinstance(detail, dict):
                 path = str(detail.get("path"))
                 field = path.replace("[", ".").partition(".")[0]
-                parts.append(f"{_FIELDS.get(field, field)}: {path} {detail.get('message')}")
+                if field in _FIELDS:
+                    parts.append(f"{_FIELDS[field]}: {path} {detail.get('message')}")
+                elif not parts[0].startswith(f"{path}: {detail.get('message')}"):
+                    parts.append(f"{path}: {detail.get('message')}")
         return " ".join("; ".join(parts).replace(self._key, "[REDACTED]").split())

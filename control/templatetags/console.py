@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+import unicodedata
 from typing import Any
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from control.web import toasts, words
+from control.web import expecting, toasts, words
+from control.web.diffing import Line, Span
 from routing.choices import RevisionState
+from routing.engine.validation.visible import pieces
 from routing.models import Revision
 
 register = template.Library()
 register.filter(toasts.taking_back)
+register.filter(expecting.mark_of)
 MINUS = "−"
 
 
@@ -38,13 +42,68 @@ def status(value: str | None, form: str = "", word: str = "") -> SafeString:
     )
 
 
+@register.filter
+def shown(value: Any) -> SafeString:
+    """Text from elsewhere as it is, but for what cannot be seen or turns text round: that stands as its code, U+202E.
+
+    It belongs into a `<bdi>` or another part that is isolated.
+    """
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return escape(value)  # as nearly all is, on pages with thousands of lines
+    found = _pieces(value)
+    return format_html_join("", "{}", ((_mark(text) if is_hidden else text,) for text, is_hidden in found))
+
+
+@register.filter
+def spelled(value: Any) -> str:
+    """The same for attributes and options, which hold no marks: "[U+202E]"."""
+    return "".join(f"[{_code(text)}]" if is_hidden else text for text, is_hidden in _pieces(value))
+
+
+def _pieces(value: Any) -> list[tuple[str, bool]]:
+    return list(pieces("" if value is None else str(value)))
+
+
+def _mark(run: str) -> SafeString:
+    name = unicodedata.name(run[0], "control character").lower()
+    return format_html('<span class="unseen" title="{}">{}</span>', name, _code(run))
+
+
+def _code(run: str) -> str:
+    """The code of a character, and how often it stands there when that is more than once."""
+    return f"U+{ord(run[0]):04X}" + (f" ×{len(run)}" if len(run) > 1 else "")
+
+
+@register.simple_tag
+def said(line: Line) -> SafeString:
+    """A line of a difference: its changed words marked, what is very long of it behind a disclosure."""
+    element = {"add": "<ins>{}</ins>", "del": "<del>{}</del>"}.get(line.kind)
+    told = escape("")
+    for span in line.spans:  # added up, since a page has thousands of them
+        part = _folded(span)
+        told += format_html(element, part) if span.marked and element else part
+    return told
+
+
+def _folded(span: Span) -> SafeString:
+    if not span.folded:
+        return shown(span.text)
+    return format_html(
+        '{}<details class="more"><summary>{}</summary>{}</details>{}',
+        shown(span.head),
+        plural(span.folded, "more character,more characters"),
+        shown(span.middle),
+        shown(span.tail),
+    )
+
+
 @register.simple_tag
 def pair(name: str | None) -> SafeString:
     """A tool's public name, its endpoint muted. Names from elsewhere may run right to left, so each is isolated."""
     endpoint, separator, tool = (name or "").partition("__")
     if not separator:
-        return format_html('<bdi class="pairname">{}</bdi>', endpoint)
-    return format_html('<bdi class="pairname"><i>{}__</i>{}</bdi>', endpoint, tool)
+        return format_html('<bdi class="pairname">{}</bdi>', shown(endpoint))
+    return format_html('<bdi class="pairname"><i>{}__</i>{}</bdi>', shown(endpoint), shown(tool))
 
 
 @register.simple_tag
@@ -68,7 +127,8 @@ def moment_words(value: dt.datetime) -> str:
 
 @register.simple_tag
 def moment(value: dt.datetime | None, form: str = "clock") -> SafeString:
-    """A time as `<time>` in the viewer's zone: "clock" with milliseconds, "full" with the date, "ago" for what people did.
+    """A time as `<time>` in the viewer's zone: "clock" with milliseconds, "minute", "full" with the date, "ago" for what
+    people did.
 
     The exact time stands in the title.
     """
@@ -80,6 +140,8 @@ def moment(value: dt.datetime | None, form: str = "clock") -> SafeString:
     full = f"{local.day} {local:%b %Y, %H:%M:%S %Z}"
     if form == "ago":
         return format_html('<time datetime="{}" title="{}" data-ago>{}</time>', iso, full, ago(exact))
+    if form == "minute":
+        return format_html('<time datetime="{}" title="{}">{}</time>', iso, full, f"{local:%H:%M}")
     if form == "full":
         return format_html('<time datetime="{}" title="{}">{}</time>', iso, iso, full)
     return format_html(
@@ -139,6 +201,12 @@ def percent(value: Any) -> str:
         return "–"
     share = float(value) * 100
     return f"{share:.0f}" if share >= 10 or share == 0 else f"{share:.1f}"
+
+
+@register.filter
+def points(value: Any) -> str:
+    """A share of 1 in percentage points with one place, without one that is nought."""
+    return figure(None if value is None else float(value) * 100, 1).removesuffix(".0")
 
 
 @register.filter

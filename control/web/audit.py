@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -57,7 +58,9 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
 
 
 def _filters(request: HttpRequest, workspace: Workspace, page: str = "audit") -> Filters:
-    return Filters.read(request, reverse(page, args=[workspace.name]), FILTERS, ("time",))
+    read = Filters.read(request, reverse(page, args=[workspace.name]), FILTERS, ("time",))
+    unreadable = {name for name in ("since", "until") if name in read.chosen and _moment(read.chosen[name]) is None}
+    return replace(read, chosen={name: value for name, value in read.chosen.items() if name not in unreadable})
 
 
 def _note_reading(request: Any, workspace: Workspace, action: str, target: str, chosen: Mapping[str, str]) -> None:
@@ -196,7 +199,7 @@ def page(request: HttpRequest, workspace: Workspace, seq: int) -> HttpResponse:
     context = {
         "entry": entry,
         "who": who(entry),
-        "blocks": diffing.blocks(_changes(entry)),
+        "blocks": diffing.blocks(_changes(entry), whole=request.GET.getlist("whole")),
         "left_out": sum(change.get("number", 0) for change in entry.changes if not change["path"]),
         "older": rows.filter(seq=seq - 1).first(),
         "newer": rows.filter(seq=seq + 1).first(),

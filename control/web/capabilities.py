@@ -15,13 +15,12 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
-from control.web import views
+from control.web import merging, views
 from control.web.filters import Filters, number, turns
 from control.web.forms.capabilities import DeprecationForm, LinesForm, PreferForm
 from control.web.forms.endpoints import TextForm
 from routing import inventory, mapping
 from routing.models import CapabilityRow, EndpointRow, Workspace
-from routing.services import entries
 
 COLUMNS = (("capability", "Capability", ""), ("endpoints", "Endpoints", "num"), ("tools", "Tools", "num"))
 USES = {"yes": "In use", "no": "Not in use", "deprecated": "Deprecated"}
@@ -194,8 +193,10 @@ def find(workspace: Workspace, name: str) -> CapabilityRow:
 
 def mark(body: Mapping[str, Any], part: str) -> str:
     """A mark of one part of a capability as somebody reads it."""
-    value = deprecation(body) if part == "deprecated" else body.get(part) or None
-    return entries.version({"section": "capabilities", "name": body["name"], "part": [part, ""], "value": value})
+    value: Any = body.get(part) or ("" if part == "description" else [])
+    if part == "deprecated":
+        value = " ".join(deprecation(body))
+    return merging.mark("capabilities", body["name"], part, value)
 
 
 def deprecation(body: Mapping[str, Any]) -> list[str]:

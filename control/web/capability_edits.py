@@ -8,16 +8,18 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST
 
 from control.access import may
-from control.web import capabilities
+from control.web import capabilities, noting, toasts
 from control.web.confirming import Confirmation, ask, named
-from control.web.editing import Document, Edit, PartEditor
+from control.web.editing import Edit, PartEditor
 from control.web.forms.capabilities import DeprecationForm, LinesForm, NewForm, PreferForm
 from control.web.forms.endpoints import TextForm
+from control.web.merging import Document
 from routing import working
-from routing.errors import InvalidRegistry, NotFound
+from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.models import Workspace
 from routing.services import entries, vocabulary
 
@@ -60,6 +62,12 @@ class CapabilityEditor(PartEditor):
         if edit.part == "deprecated":
             return {"deprecated": bool(edit.form.value) or None, "replaced_by": edit.form.instead or None}
         return super().changes(body, edit)
+
+    def show(self, edit: Edit) -> None:
+        if edit.part == "prefer":
+            edit.form.values = list(edit.value)
+        else:
+            edit.form.value = "\n".join(edit.value)
 
     def page(self, request: HttpRequest, body: Document, edit: Edit, conflict: Any) -> Document:
         row = capabilities.find(request.workspace, body["name"])  # type: ignore[attr-defined]
@@ -111,11 +119,14 @@ def create(request: HttpRequest, workspace: Workspace) -> HttpResponse:
 
 def _added(request: Any, workspace: Workspace, form: NewForm) -> bool:
     try:
-        made = entries.add(workspace, "capabilities", form.document(), by=request.actor)
+        made = entries.add(workspace, "capabilities", form.document(), by=request.actor, message=noting.of(request))
     except InvalidRegistry as error:
         form.refuse(error.details)
         return False
-    messages.success(request, f"Capability {made['name']} is in the draft")
+    back = reverse("capabilities", args=[workspace.name])
+    toasts.drafted(
+        request, f"Capability {made['name']} is in the draft", about=f"capabilities[{made['name']}]", back=back
+    )
     return True
 
 
@@ -135,7 +146,8 @@ def delete(request: HttpRequest, workspace: Workspace, name: str) -> HttpRespons
         raise Http404 from None
     except InvalidRegistry as error:
         return _refused(request, workspace, name, error.details[0].get("allowed", ()))
-    messages.success(request, f"Capability {name} is gone from the draft")
+    back = reverse("capability", args=[workspace.name, name])
+    toasts.drafted(request, f"Capability {name} is gone from the draft", about=f"capabilities[{name}]", back=back)
     return redirect("capabilities", workspace.name)
 
 
@@ -158,7 +170,7 @@ def _question(workspace: Workspace, name: str) -> Confirmation:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @may("capability.edit")
-def merge(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
+def merge(request: Any, workspace: Workspace, name: str) -> HttpResponse:
     """Choose the other one (`into`), see what changes, and confirm."""
     EDITOR.find(workspace, name)
     given = request.POST if request.method == "POST" else request.GET
@@ -170,18 +182,24 @@ def merge(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse
     if request.method != "POST":
         return ask(request, _merging(workspace, name, into))
     try:
-        vocabulary.merge(workspace, name, into, by=request.actor)  # type: ignore[attr-defined]
+        read = given.get("read") or None
+        vocabulary.merge(workspace, name, into, read=read, message=noting.of(request), by=request.actor)
     except NotFound:
         raise Http404 from None
+    except StaleDraft as error:
+        messages.error(request, f"{error.message} Look at what changes now.")
+        return redirect(f"{reverse('capability-merge', args=[workspace.name, name])}?{urlencode({'into': into})}")
     except InvalidRegistry as error:
         messages.error(request, str(error))
         return redirect("capability", workspace.name, name)
-    messages.success(request, f"Capability {name} is merged into {into} in the draft")
+    back = reverse("capability", args=[workspace.name, name])
+    toasts.drafted(request, f"Capability {name} is merged into {into} in the draft", about="", back=back)
     return redirect("capability", workspace.name, into)
 
 
 def _merging(workspace: Workspace, name: str, into: str) -> Confirmation:
-    using = vocabulary.users(working.copy_of(workspace).document, name)
+    document = working.copy_of(workspace).document
+    using = vocabulary.users(document, name)
     return Confirmation(
         title=f"Merge capability {name} into {into}?",
         stops=[
@@ -194,5 +212,5 @@ def _merging(workspace: Workspace, name: str, into: str) -> Confirmation:
         deed="Merge in the draft",
         keep="Keep both",
         away=reverse("capability", args=[workspace.name, name]),
-        fields={"into": into},
+        fields={"into": into, "read": vocabulary.mark(document, name, into)},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -21,7 +22,7 @@ def page(request: Any, workspace: Workspace) -> HttpResponse:
     """Everybody in the workspace may read its settings; administrators change them."""
     if request.method != "POST":
         return _show(request, workspace, SettingsForm.of(workspace))
-    form = SettingsForm(request.POST)
+    form = SettingsForm(request.POST, present=workspace.source_file)
     if not form.is_valid():
         return _show(request, workspace, form, 422)
     if form.cleaned_data["read"] != SettingsForm.mark(workspace):
@@ -38,5 +39,10 @@ def page(request: Any, workspace: Workspace) -> HttpResponse:
 def _show(request: HttpRequest, workspace: Workspace, form: SettingsForm, status: int = 200) -> HttpResponse:
     role = request.role  # type: ignore[attr-defined]
     now = Workspace.objects.get(pk=workspace.pk)
-    context = {"form": form, "now": now, "may_configure": allows(role, "workspace.configure")}
+    context = {
+        "form": form,
+        "now": now,
+        "may_configure": allows(role, "workspace.configure"),
+        "roots": settings.SOURCE_ROOTS,
+    }
     return render(request, "workspace/settings.html", context, status=status)

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from control.models import HarnessKey
+from control.web import trail
 from routing.engine.diff import Change
 from routing.models import Workspace
 
@@ -32,14 +33,21 @@ class Confirmation:
     deed: str  # word of the button that does it
     keep: str  # word of the safe choice, which has the focus
     away: str  # address of the safe choice
-    fields: Mapping[str, str] = field(default_factory=dict)  # hidden, posted along
+    fields: Mapping[str, str | Sequence[str]] = field(default_factory=dict)  # hidden, posted along; lists one by one
     harmless: bool = False  # nothing stops by it
+    look: str = ""  # address of what is known of its effect: recorded decisions, made again without it
+
+    @property
+    def hidden(self) -> list[tuple[str, str]]:
+        lists = {name: [value] if isinstance(value, str) else value for name, value in self.fields.items()}
+        return [(name, value) for name, values in lists.items() for value in values]
 
 
 def ask(request: HttpRequest, confirmation: Confirmation, *, form: Any = None, status: int = 200) -> HttpResponse:
     """The question, as a dialog's content for htmx and as a page for everybody else; `form` has fields to fill in."""
     template = "shared/_confirm.html" if request.htmx else "shared/confirm.html"  # type: ignore[attr-defined]
-    return render(request, template, {"confirmation": confirmation, "form": form}, status=status)
+    context = {"confirmation": confirmation, "form": form, "trail": trail.to(confirmation.away)}
+    return render(request, template, context, status=status)
 
 
 def named(names: Iterable[str], most: int = MOST) -> str:
@@ -119,7 +127,11 @@ def _scopes(workspace: Workspace, gone: Sequence[Change]) -> list[str]:
 
 def _policies(gone: Sequence[Change]) -> str:
     names = _of(gone, "policies")
-    return f"{_many(names, 'Policy', 'Policies')} {named(names)}: decides no more." if names else ""
+    return (
+        f"{_many(names, 'Policy', 'Policies')} {named(names)}: {_many(names, 'decides', 'decide')} no more."
+        if names
+        else ""
+    )
 
 
 def _many(names: Sequence[str], one: str, many: str) -> str:

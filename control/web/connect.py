@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
@@ -23,16 +23,25 @@ def page(request: Any, workspace: Workspace) -> HttpResponse:
     scopes = list(snapshot.live(workspace.pk).catalog.scopes)
     asked = request.GET.get("scope", "")
     scope = asked if asked in scopes else "default"
-    origin = f"{request.scheme}://{request.get_host()}"
+    origin = origin_of(request)
     context = {
         "scope": scope,
         "scopes": scopes,
         "origin": origin,
         "variable": VARIABLE,
-        "snippets": [*_calls(origin), *_hooks(origin), *_mcp(origin)],
+        "snippets": snippets(origin),
         "later": _later(),
     }
     return render(request, "connect/page.html", context)
+
+
+def origin_of(request: HttpRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}"
+
+
+def snippets(origin: str) -> list[dict[str, str]]:
+    """What can be pasted to call this installation, the shortest first."""
+    return [*_calls(origin), *_hooks(origin), *_mcp(origin)]
 
 
 def _calls(origin: str) -> list[dict[str, str]]:
@@ -83,19 +92,26 @@ def _hooks(origin: str) -> list[dict[str, str]]:
 
 
 def _mcp(origin: str) -> list[dict[str, str]]:
-    """For hosts that speak MCP; empty until this installation serves it."""
-    if not _serves("mcp"):
-        return []
-    entry = {
-        "mcpServers": {"switchyard": {"url": f"{origin}/mcp", "headers": {"Authorization": f"Bearer ${{{VARIABLE}}}"}}}
+    """For hosts that speak MCP: they start the program, which asks this server."""
+    server = {
+        "command": "switchyard",
+        "args": ["mcp"],
+        "env": {"SWITCHYARD_URL": origin, VARIABLE: f"${{{VARIABLE}}}"},
     }
-    return [_snippet("mcp", "Any MCP host", "An entry of its mcp.json.", json.dumps(entry, indent=2))]
+    return [
+        _snippet(
+            "mcp",
+            "Any MCP host",
+            "An entry of its mcp.json: two tools, route and route_mcts. Where the host fills in no variables, its own place for secrets holds the key.",
+            json.dumps({"mcpServers": {"switchyard": server}}, indent=2),
+        )
+    ]
 
 
 def _later() -> list[str]:
     """What this version does not serve yet, in words."""
     said = {
-        "mcp": "Generic MCP: this version has no MCP server at /mcp yet. Hosts that speak only MCP cannot connect; use a hook or the calls above.",
+        "mcp": "MCP over HTTP: this version has no MCP server at /mcp yet. A host that can start a program uses the entry above.",
         "chat-completions": "OpenAI-compatible base URL: this version does not serve /v1/chat/completions yet.",
     }
     return [sentence for name, sentence in said.items() if not _serves(name)]

@@ -9,9 +9,10 @@ from django.http import HttpRequest
 
 from control import preferences
 from control.access import allows
-from control.web import shortcuts
+from control.web import shortcuts, source_state
 from routing.models import EndpointRow, Revision, Workspace
 from routing.services import registry
+from routing.services.doctor import ignoring
 
 THEME_COOKIE = "switchyard_theme"
 THEMES = (
@@ -56,11 +57,14 @@ def _place(request: HttpRequest) -> dict[str, Any]:
         "workspace": workspace,
         "role": role,
         "shortcuts": shortcuts.of(role),
-        "can": {name: allows(role, action) for name, action in _CAN.items()},
+        "can": _can(workspace, role),
+        "source": cache(lambda: source_state.of(workspace)),
+        "source_place": source_state.place_of(request),
         "workspaces": cache(lambda: list(Workspace.objects.visible_to(request.user))),
         "live_number": cache(lambda: workspace.live_revision.number if workspace.live_revision else None),
         "draft_count": cache(lambda: draft_count(workspace)),
         "endpoint_count": cache(lambda: EndpointRow.objects.filter(workspace=workspace).count()),
+        "finding_count": cache(lambda: ignoring.open_count(workspace)),
         "revision_count": cache(lambda: Revision.objects.filter(workspace=workspace).count()),
     }
 
@@ -69,17 +73,28 @@ _CAN = {
     "see_registry": "registry.view",
     "edit": "endpoint.edit",
     "inspect": "endpoint.inspect",
+    "label": "decision.label",
+    "ignore_finding": "finding.ignore",
+    "edit_provider": "provider.edit",
+    "test_provider": "provider.test",
+    "reset_provider": "provider.reset",
+    "settle_provider": "provider.settle",
+    "try_registry": "registry.try",
     "edit_capability": "capability.edit",
     "edit_policy": "policy.edit",
     "edit_scope": "scope.edit",
+    "edit_expectation": "expectation.edit",
+    "override": "expectation.override",
     "discard": "draft.discard",
     "publish": "revision.publish",
     "see_audit": "audit.view",
     "see_settings": "workspace.view",
+    "configure": "workspace.configure",
     "propose": "draft.propose",
     "review": "revision.review",
     "restore": "revision.restore",
     "emergency": "revision.emergency",
+    "read_query": "query.read",
     "see_people": "people.view",
     "see_keys": "key.view",
     "make_key": "key.manage",
@@ -87,6 +102,15 @@ _CAN = {
     "share_view": "view.share",
     "import": "registry.import",
 }
+
+
+# What a registry that is changed in its file alone refuses to everybody.
+_EDITS = {"edit", "edit_capability", "edit_policy", "edit_scope", "edit_expectation", "restore", "import"}
+
+
+def _can(workspace: Workspace, role: str | None) -> dict[str, bool]:
+    refused = _EDITS if workspace.is_read_only else frozenset()
+    return {name: name not in refused and allows(role, action) for name, action in _CAN.items()}
 
 
 def draft_count(workspace: Workspace) -> int:

@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -14,8 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from control.access import may
 from control.templatetags.console import moment_words
-from control.web import confirming, publish
+from control.web import confirming, going, problems, publish
 from control.web.forms.publish import ScheduleForm
+from control.web.session import own_path
 from routing.errors import NotFound, RoutingError, StaleDraft
 from routing.models import Edit, Workspace
 from routing.services import schedules, undoing
@@ -53,7 +53,8 @@ def cancel(request: Any, workspace: Workspace, schedule: UUID) -> HttpResponse:
         messages.error(request, error.message)
     else:
         messages.success(request, f"Revision {found.revision.number} does not go live by itself any more")
-    return redirect("publish", workspace.name)
+    back = request.POST.get("next")
+    return redirect(own_path(request, back) if back else reverse("publish", args=[workspace.name]))
 
 
 # --- undo -------------------------------------------------------------------------------------------------------------
@@ -62,6 +63,8 @@ def cancel(request: Any, workspace: Workspace, schedule: UUID) -> HttpResponse:
 def undo(request: Any, workspace: Workspace, edit: UUID) -> HttpResponse:
     """Take one's own change back at once; of another's change the person is first told whose it is and what it did."""
     found = _find(workspace, edit)
+    if found is None:
+        return problems.nothing_to_undo(request, reverse("publish", args=[workspace.name]))
     if request.method != "POST":
         return confirming.ask(request, _undoing(workspace, found))
     if found.person != request.actor.person and "confirmed" not in request.POST:
@@ -71,19 +74,20 @@ def undo(request: Any, workspace: Workspace, edit: UUID) -> HttpResponse:
     except NotFound:
         messages.error(request, "This change is no longer in the draft.")
     except StaleDraft as error:
+        if request.htmx:  # asked for beside the message that told of the edit: there is no place for both sides
+            messages.error(request, "It was not taken back: what it changed was changed again since.")
+            return going.to(request, reverse("publish", args=[workspace.name]))
         return publish.show_conflicts(request, workspace, error.details)
     except RoutingError as error:
         messages.error(request, error.message)
     else:
         messages.success(request, f"Taken back: {_words(found)}")
-    return redirect("publish", workspace.name)
+    following = request.POST.get("next")
+    return going.to(request, own_path(request, following) if following else reverse("publish", args=[workspace.name]))
 
 
-def _find(workspace: Workspace, edit: UUID) -> Edit:
-    try:
-        return Edit.objects.get(workspace=workspace, pk=edit, revision=None)
-    except (Edit.DoesNotExist, ValidationError):
-        raise Http404 from None
+def _find(workspace: Workspace, edit: UUID) -> Edit | None:
+    return Edit.objects.filter(workspace=workspace, pk=edit, revision=None).first()
 
 
 def _words(edit: Edit) -> str:

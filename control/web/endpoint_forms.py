@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from control.access import may
-from control.web import confirming, toasts
-from control.web.forms.endpoint import EndpointForm
-from routing import snapshot, working
-from routing.errors import InvalidRegistry, NotFound, StaleDraft
-from routing.models import Decision, Workspace
-from routing.services import entries
+from control.web import confirming, going, naming, noting, replay_subjects, stakes, toasts
+from control.web.forms.endpoint import EndpointForm, document, words
+from control.web.forms.endpoint_fields import ANEW, FIELDS, LISTS
+from control.web.merging import Document
+from control.web.whole import WholeEditor
+from routing import working
+from routing.errors import InvalidRegistry, NotFound
+from routing.models import Workspace
+from routing.services import entries, targets
 
-SPAN = timedelta(days=30)
 METHODS = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -33,19 +34,52 @@ def create(request: Any, workspace: Workspace) -> HttpResponse:
         copied = {**source, "name": f"{source['name'][:59]}-copy"} if source else None
         return _form(request, EndpointForm.of(copied, is_new=True), source)
     form = EndpointForm.posted(request.POST, None)
-    given = {key: value for key, value in form.body().items() if value is not None}
-    if form.problems:
-        return _form(request, form, source, 422)
+    given = {key: value for key, value in document(form.given(), {}).items() if value is not None}
     tools: dict[str, Any] = (
         {key: source[key] for key in ("tools", "use_when", "tool_use_when") if key in source} if source else {}
     )
+    entry = {"name": form.values.get("name", ""), **given, **tools}
+    if form.problems:
+        form.refuse(entries.refusals(workspace, "endpoints", None, entry))
+        return _form(request, form, source, 422)
     try:
-        saved = entries.add(workspace, "endpoints", {"name": form.values["name"], **given, **tools}, by=request.actor)
+        saved = entries.add(workspace, "endpoints", entry, by=request.actor, message=noting.of(request))
     except InvalidRegistry as error:
         form.refuse(error.details)
         return _form(request, form, source, 422)
-    messages.success(request, f"Endpoint {saved['name']} added to the draft")
+    toasts.drafted(
+        request,
+        f"Endpoint {saved['name']} added to the draft",
+        about=f"endpoints[{saved['name']}]",
+        back=reverse("endpoints", args=[workspace.name]),
+    )
+    _remark(request, given)
     return redirect("endpoint", workspace.name, saved["name"])
+
+
+class EndpointWhole(WholeEditor):
+    section = "endpoints"
+    entered = ANEW
+    lists = LISTS
+    meant_for: ClassVar[Mapping[str, str]] = dict.fromkeys(ANEW, "url")
+
+    def form_of(self, body: Document) -> EndpointForm:
+        return EndpointForm.of(body)
+
+    def label(self, name: str) -> str:
+        return FIELDS[name].label
+
+    def path(self, name: str) -> str:
+        return FIELDS[name].path
+
+    def changes(self, given: Mapping[str, Any], body: Document) -> Document:
+        return document(given, body.get("features", {}))
+
+    def words(self, name: str, value: Any) -> Any:
+        return words(name, value)
+
+
+WHOLE = EndpointWhole()
 
 
 @METHODS
@@ -53,28 +87,24 @@ def create(request: Any, workspace: Workspace) -> HttpResponse:
 def change(request: Any, workspace: Workspace, name: str) -> HttpResponse:
     body = _find(workspace, name)
     if request.method != "POST":
-        return _form(request, EndpointForm.of(body, read=entries.version(body)))
+        return _form(request, WHOLE.opened(body))
     form = EndpointForm.posted(request.POST, body)
-    changes = form.changes()
+    given = form.given()
     if form.problems:
+        form.refuse(entries.refusals(workspace, "endpoints", name, WHOLE.changes(given, body)))
         return _form(request, form, status=422)
-    try:
-        entries.edit(workspace, "endpoints", name, changes, by=request.actor, read=form.read)
-    except InvalidRegistry as error:
-        form.refuse(error.details)
-        return _form(request, form, status=422)
-    except StaleDraft:
-        form.read = entries.version(body)
-        differ = ", ".join(sorted(changes)) or "nothing"
-        form.general.append(
-            f"Somebody changed this endpoint since you opened it. What you wrote is kept here and differs from theirs in: "
-            f"{differ}. Look at it again, then save."
-        )
-        return _form(request, form, status=409)
-    except NotFound:
-        raise Http404 from None
-    messages.success(request, f"Endpoint {name} saved to the draft")
+    saved, status = WHOLE.attempt(request, workspace, body, form)
+    if saved is None:
+        return _form(request, form, status=status)
+    back = reverse("endpoint", args=[workspace.name, name])
+    WHOLE.tell(request, saved, f"Endpoint {name}", back=back)
+    _remark(request, given)
     return redirect("endpoint", workspace.name, name)
+
+
+def _remark(request: Any, given: dict[str, Any]) -> None:
+    if said := targets.remark("endpoints", given):
+        messages.warning(request, said)
 
 
 def _form(request: Any, form: EndpointForm, source: Any = None, status: int = 200) -> HttpResponse:
@@ -97,120 +127,67 @@ def switch(request: Any, workspace: Workspace, name: str) -> HttpResponse:
         return confirming.ask(request, _switching_off(workspace, name))
     if request.POST.get("read") and request.POST["read"] != entries.version(body):
         messages.error(request, f"{name} was changed since, so it was left as it is")
-        return _whole(request, redirect("endpoint", workspace.name, name))
+        return going.to(request, reverse("endpoint", args=[workspace.name, name]))
     wanted, was = request.POST.get("enabled") == "yes", body.get("enabled", True)
     if wanted != was:
-        saved = entries.edit(workspace, "endpoints", name, {"enabled": wanted}, by=request.actor)
+        saved = entries.edit(
+            workspace, "endpoints", name, {"enabled": wanted}, by=request.actor, message=noting.of(request)
+        )
         undo = {"read": entries.version(saved), "fields": [("enabled", "yes" if was else "no")]}
         action = reverse("endpoint-switch", args=[workspace.name, name])
         toasts.saved(request, f"{name} is switched {'on' if wanted else 'off'} in the draft", action=action, undo=undo)
-    answer = redirect("endpoint", workspace.name, name)
-    return _whole(request, answer)
-
-
-def _whole(request: Any, answer: HttpResponse) -> HttpResponse:
-    """A redirect that htmx takes as a new page too."""
-    if request.htmx:
-        moved = HttpResponse(status=204)
-        moved["HX-Redirect"] = answer["Location"]
-        return moved
-    return answer
+    return going.to(request, reverse("endpoint", args=[workspace.name, name]))
 
 
 def _switching_off(workspace: Workspace, name: str) -> confirming.Confirmation:
     address = reverse("endpoint-switch", args=[workspace.name, name])
     return confirming.Confirmation(
         title=f"Switch {name} off?",
-        stops=stakes(workspace, name) or ["Nothing that is live uses it."],
+        stops=stakes.of_endpoints(workspace, [name]) or ["Nothing that is live uses it."],
         back="It is a change of the draft: nothing stops before the draft is published, and it can be switched on again.",
         action=address,
         deed="Switch off",
         keep="Keep it on",
         away=reverse("endpoint", args=[workspace.name, name]),
         fields={"enabled": "no"},
+        look=replay_subjects.address_of(workspace, "endpoint", name),
     )
 
 
 @METHODS
 @may("endpoint.edit")
 def remove(request: Any, workspace: Workspace, name: str) -> HttpResponse:
-    """Take an endpoint out of the draft; asks before, and names what still refers to it."""
+    """Take an endpoint out of the draft; asks before. While something names it, it stays, and the answer says what does."""
     _find(workspace, name)
+    if naming.holds(workspace, name):
+        return _named(request, workspace, name)
     if request.method != "POST":
         return confirming.ask(request, _removing(workspace, name))
     try:
-        entries.remove(workspace, "endpoints", [name], by=request.actor)
-    except InvalidRegistry as error:
-        told = "; ".join(f"{detail['path']} {detail['message']}" for detail in error.details[:6])
-        messages.error(request, f"{error.message} {told}")
-        return redirect("endpoint", workspace.name, name)
+        entries.remove(workspace, "endpoints", [name], by=request.actor, message=noting.of(request))
+    except InvalidRegistry:  # somebody named it just now
+        return _named(request, workspace, name)
     except NotFound:
         raise Http404 from None
-    messages.success(request, f"Endpoint {name} removed from the draft")
+    back = reverse("endpoint", args=[workspace.name, name])
+    toasts.drafted(request, f"Endpoint {name} removed from the draft", about=f"endpoints[{name}]", back=back)
     return redirect("endpoints", workspace.name)
+
+
+def _named(request: Any, workspace: Workspace, name: str) -> HttpResponse:
+    context = {"endpoint": name, "users": naming.users(workspace, name), "asks": request.method != "POST"}
+    template = "endpoints/_named.html" if request.htmx else "endpoints/named.html"
+    return render(request, template, context, status=200 if context["asks"] or request.htmx else 409)
 
 
 def _removing(workspace: Workspace, name: str) -> confirming.Confirmation:
     return confirming.Confirmation(
         title=f"Remove {name}?",
-        stops=stakes(workspace, name) or ["Nothing that is live uses it."],
+        stops=stakes.of_endpoints(workspace, [name]) or ["Nothing that is live uses it."],
         back="It is a change of the draft: discarding the draft, or restoring a revision, brings it back.",
         action=reverse("endpoint-remove", args=[workspace.name, name]),
         deed="Remove",
         keep="Keep it",
         away=reverse("endpoint", args=[workspace.name, name]),
+        look=replay_subjects.address_of(workspace, "endpoint", name),
     )
-
-
-def stakes(workspace: Workspace, name: str) -> list[str]:
-    """Who loses what without this endpoint, each in a sentence: live scopes, what names it, recent decisions."""
-    catalog = snapshot.live(workspace.pk).catalog
-    live = next((one for one in catalog.registry.endpoints if one.name == name), None)
-    scopes = [
-        scope
-        for scope in catalog.scopes
-        if live and any(catalog.permits(scope, name, tool.name) for tool in live.tools)
-    ]
-    number = recent(workspace, name).count()
-    sentences = (
-        [f"{'Scope' if len(scopes) == 1 else 'Scopes'} {confirming.named(scopes)}: its tools are reached no more."]
-        if scopes
-        else []
-    )
-    sentences += [
-        f"{word} {confirming.named(names)} {'names' if len(names) == 1 else 'name'} it."
-        for word, names in users(workspace, name)
-        if names
-    ]
-    if number:
-        sentences.append(
-            f"{number:,} {'decision' if number == 1 else 'decisions'} of the last 30 days recommended one of its tools."
-        )
-    return sentences
-
-
-def recent(workspace: Workspace, name: str) -> Any:
-    since = timezone.now() - SPAN
-    return Decision.objects.filter(workspace=workspace, created_at__gte=since, target__startswith=f"{name}__")
-
-
-def users(workspace: Workspace, name: str) -> list[tuple[str, list[str]]]:
-    """What in the draft names this endpoint or one of its tools, by kind."""
-    document = working.copy_of(workspace).document
-    pinned = [one["name"] for one in document.get("scopes", ()) if _names(one.get("pins"), name)]
-    scopes = [
-        one["name"]
-        for one in document.get("scopes", ())
-        if _names(one.get("endpoints"), name) or _names(one.get("tools"), name)
-    ]
-    preferred = [one["name"] for one in document.get("capabilities", ()) if name in one.get("prefer", ())]
-    expected = [
-        one["name"]
-        for one in document.get("expectations", ())
-        if _names([str(one.get("expect", {}).get("recommendation", ""))], name)
-    ]
-    return [("Scopes", scopes), ("Pins of scopes", pinned), ("Capabilities", preferred), ("Expectations", expected)]
-
-
-def _names(words: Any, name: str) -> bool:
-    return any(word == name or str(word).startswith(f"{name}__") for word in words or ())

@@ -17,15 +17,17 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
-from control.web import endpoint_forms, views
+from control.web import doctor, expecting, merging, naming, replaying, stakes, tools, views
 from control.web.filters import Filters, number, turns
+from control.web.forms.endpoint import FieldForm, value_of, words
+from control.web.forms.endpoint_fields import ALONE, ANEW, FIELDS, GROUPS, LISTS, Field
 from control.web.forms.endpoints import ListForm, TextForm
 from routing import inventory, mapping, snapshot, working
-from routing.engine.inference import describe_traits
-from routing.engine.naming import public_fragments
-from routing.engine.registry import Tool
+from routing.engine.inference import Traits, describe_traits
+from routing.engine.naming import EndpointNames, public_fragments
+from routing.engine.registry import TRAITS, Tool
 from routing.models import Decision, EndpointRow, Workspace
-from routing.services import entries, inspections
+from routing.services import inspections
 
 FILTERS = ("q", "kind", "enabled", "tag")
 COLUMNS = (
@@ -62,6 +64,8 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "heads": {head["key"]: head for head in filters.heads(COLUMNS, "endpoint")},
         "rows": _ordered(lines, filters.sort or "endpoint"),
         "total": everything.count(),
+        "seen": workspace.draft_version,
+        "back": request.get_full_path(),
         "kinds": sorted(set(everything.values_list("kind", flat=True))),
         "tags": sorted({tag for tags in everything.values_list("tags", flat=True) for tag in tags}),
         "active": filters.chips({"q": "about"}),
@@ -107,7 +111,25 @@ def _ordered(lines: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
 @require_safe
 @may("registry.view")
 def page(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
-    return render(request, "endpoints/detail.html", told(request, find(workspace, name)))
+    row = find(workspace, name)
+    context = told(request, row, posted=_opened(request, row))
+    return render(
+        request, "endpoints/detail.html", context | {"panel": replaying.of(request, workspace, "endpoint", name)}
+    )
+
+
+def _opened(request: HttpRequest, row: EndpointRow) -> Posted | None:
+    """The form for the hints of the tool that the address names, open and with the cursor in it."""
+    body, fragment = mapping.endpoint_document(row), request.GET.get("hints", "").partition("__")[2]
+    names = EndpointNames(row.name, [tool.name for tool in row.tools.all()])
+    wire = names.wire(fragment) if fragment else None
+    if wire is None:
+        return None
+    key = hint_key(body, wire, names.fragments[wire])
+    hints = body.get("tool_use_when", {}).get(key, [])
+    form = ListForm.of(hints or [""], mark(body, "tool_use_when", key))
+    form.focus = 0
+    return Posted(tool=key, form=form)
 
 
 def find(workspace: Workspace, name: str) -> EndpointRow:
@@ -120,9 +142,23 @@ def find(workspace: Workspace, name: str) -> EndpointRow:
 
 
 def mark(body: Mapping[str, Any], part: str, tool: str = "") -> str:
-    """A mark of one part of an endpoint as somebody reads it. Parts are apart, so that two people may edit two of them."""
+    """A mark of one part of an endpoint as somebody reads it. What is entered for a URL is marked together with it."""
     value = (body.get(part) or {}).get(tool) if tool else body.get(part)
-    return entries.version({"section": "endpoints", "name": body["name"], "part": [part, tool], "value": value or None})
+    if part in ANEW:
+        value = {"is": value, "for": body.get("url")}
+    elif part in LISTS:
+        value = alone(body, part)
+    elif part in ("use_when", "tool_use_when"):
+        value = value or []
+    elif part in FIELDS and FIELDS[part].kind == "known":
+        value = FIELDS[part].shown(body)
+    return merging.mark("endpoints", body["name"], part, value if isinstance(value, list) else value or None, tool)
+
+
+def alone(body: Mapping[str, Any], part: str) -> Any:
+    """A field as its form has it; of lists nothing is an empty one."""
+    value = value_of(part, body)
+    return [] if value is None and part in LISTS else value
 
 
 def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]:
@@ -131,7 +167,8 @@ def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]
     posted: Posted | None = forms.pop("posted", None)
     rows = list(row.tools.all())
     cut = _cut(request, rows, posted, body)
-    tools = _tools(row, rows, cut, body, posted)
+    lines = _tools(row, rows, cut, body, posted)
+    recent = stakes.recent(row.workspace).filter(target__begins=f"{row.name}__")
     filters = Filters(path=reverse("endpoint", args=[row.workspace.name, row.name]), names=(), chosen={})
     return (
         {
@@ -139,22 +176,23 @@ def told(request: HttpRequest, row: EndpointRow, **forms: Any) -> dict[str, Any]
             "description_form": TextForm(value=row.description, read=mark(body, "description")),
             "tags_form": TextForm(value=", ".join(row.tags), read=mark(body, "tags")),
             "hint_form": ListForm.of(row.use_when, mark(body, "use_when")),
-            "tools": tools,
-            "tool_count": len(rows),
-            "effects": dict(Counter(tool["traits"].effect for tool in tools)) if cut.pages <= 1 else {},
-            "capabilities": [_capability(item) for item in row.capabilities],
-            "facts": _facts(row),
-            "reach": _reach(request, row),
-            "users": [(word, names) for word, names in endpoint_forms.users(row.workspace, row.name) if names],
-            "decided": endpoint_forms.recent(row.workspace, row.name).count(),
-            "decisions": list(endpoint_forms.recent(row.workspace, row.name).order_by("-pk")[:SHOWN]),
+            "tools": lines,
+            "effects": dict(Counter(tool["traits"].effect for tool in lines)) if cut.pages <= 1 else {},
+            "capabilities": carried(body),
+            "head": head(row.workspace, body),
+            "facts": _facts(body, forms.pop("field_form", None), forms.pop("field_conflict", None)),
+            "reach": _reach(row),
+            "users": naming.users(row.workspace, row.name),
+            "guarding": expecting.guarding(row.workspace, row.name),
+            "decided": recent.count(),
+            "decisions": list(recent.order_by("-pk")[:SHOWN]),
             "looks": [
                 look
                 for kind in ("test", "discover")
                 if (look := inspections.newest(row.workspace, row.name, kind)) is not None
             ],
-            "is_draft": _differs(request, row, body),
             "back": reverse("endpoint", args=[row.workspace.name, row.name]),
+            "doctor": doctor.of_endpoint(request, row.workspace, row.name),
         }
         | (turns(filters, cut) if cut.pages > 1 else {})
         | forms
@@ -187,6 +225,7 @@ def _tools(
     documents = {tool["name"]: tool for tool in body.get("tools", ())}
     return [
         tool_line(documents[tool.name], fragments[tool.name], body, place, posted)
+        | {"address": tools.address(row.workspace, f"{row.name}__{fragments[tool.name]}")}
         for place, tool in enumerate(cut.rows, cut.first - 1)
     ]
 
@@ -210,7 +249,7 @@ def tool_line(
         "title": document.get("title") or "",
         "description": document.get("description", ""),
         "enabled": document.get("enabled", True),
-        "traits": _traits(document),
+        "traits": traits(document),
         "hints": hints,
         "form": own.form if own else ListForm.of(hints, mark(body, "tool_use_when", key)),
         "conflict": own.conflict if own else None,
@@ -223,13 +262,28 @@ def hint_key(body: Mapping[str, Any], wire: str, fragment: str) -> str:
     return next((key for key in (wire, fragment) if key in body.get("tool_use_when", {})), wire)
 
 
-def _traits(document: Mapping[str, Any]) -> Any:
-    given = {
-        key: document[key]
-        for key in ("name", "title", "description", "annotations", "category", "risk", "effect")
-        if key in document
+def traits(document: Mapping[str, Any]) -> Traits:
+    """Those of a tool as its document has it."""
+    given = {key: document[key] for key in ("name", "title", "description", "annotations", *TRAITS) if key in document}
+    return describe_traits(Tool(**given, overridden=tuple(document.get("overridden", ()))))
+
+
+def head(workspace: Workspace, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What the head of the page says of an endpoint as the draft has it."""
+    live = next((one for one in working.live_of(workspace).get("endpoints", ()) if one["name"] == body["name"]), None)
+    return {
+        "title": body.get("title"),
+        "kind": body.get("kind"),
+        "url": body.get("url"),
+        "enabled": body.get("enabled", True),
+        "tool_count": len(body.get("tools", ())),
+        "is_draft": live != body,
     }
-    return describe_traits(Tool(**given))
+
+
+def carried(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Its capabilities with what is known of each."""
+    return [_capability(item) for item in body.get("capabilities", ())]
 
 
 def _capability(item: Any) -> dict[str, Any]:
@@ -243,39 +297,48 @@ def _capability(item: Any) -> dict[str, Any]:
     }
 
 
-def _facts(row: EndpointRow) -> list[tuple[str, str]]:
-    details = row.details or {}
-    shown = (
-        ("Kind", row.kind),
-        ("URL", row.url or ""),
-        ("Transport", details.get("transport", "")),
-        ("Credential", row.credential or ""),
-        ("Model", details.get("model", "")),
-        ("Context window", f"{details['context_window']:,} tokens" if details.get("context_window") else ""),
-        ("Owner", details.get("owner") or ""),
-        ("Note", details.get("note") or ""),
-    )
-    return [(name, str(value)) for name, value in shown if value]
+def _facts(body: Mapping[str, Any], posted: FieldForm | None, conflict: Any) -> list[dict[str, Any]]:
+    """Fields that are edited one at a time, in their groups."""
+    groups = [(title, [one for one in group if one.key in ALONE]) for title, group in GROUPS]
+    return [{"title": title, "facts": [_fact(body, one, posted, conflict) for one in group]} for title, group in groups]
 
 
-def _reach(request: HttpRequest, row: EndpointRow) -> list[dict[str, Any]] | None:
-    """Which scopes of the live revision reach it, and how much of it; None while it is not live."""
-    catalog = snapshot.live(request.workspace.pk).catalog  # type: ignore[attr-defined]
-    live = next((endpoint for endpoint in catalog.registry.endpoints if endpoint.name == row.name), None)
-    if live is None:
-        return None
-    return [_reached(catalog, scope, live) for scope in catalog.scopes]
+def _fact(body: Mapping[str, Any], one: Field, posted: FieldForm | None, conflict: Any) -> dict[str, Any]:
+    own = posted if posted and posted.key == one.key else None
+    return {
+        "key": one.key,
+        "field": one,
+        "now": now(one.key, body),
+        "form": own or FieldForm.of(one.key, body, mark(body, one.key)),
+        "conflict": conflict if own else None,
+        "open": own is not None,
+    }
 
 
-def _reached(catalog: Any, scope: str, endpoint: Any) -> dict[str, Any]:
-    seen = sum(catalog.permits(scope, endpoint.name, tool.name) for tool in endpoint.tools)
-    every = len(endpoint.tools)
+def now(key: str, body: Mapping[str, Any]) -> str:
+    """What a field is, on one line; empty where it is not given."""
+    said = words(key, value_of(key, body))
+    if FIELDS[key].kind in ("switch", "choice") and not said:
+        said = FIELDS[key].shown(body)
+    return ", ".join(said if isinstance(said, list) else said.split("\n"))
+
+
+def _reach(row: EndpointRow) -> dict[str, Any]:
+    """Which scopes reach it in the live revision and how much of it, beside that in the draft; in the draft alone while it
+    is not live."""
+    live = inventory.reach_of(snapshot.live(row.workspace.pk).catalog.registry, row.name)
+    draft = inventory.reach_of(working.copy_of(row.workspace).registry, row.name) or {}
+    shown, other = (draft, {}) if live is None else (live, draft)
+    return {
+        "is_live": live is not None,
+        "lines": [_reached(scope, shown.get(scope), other.get(scope)) for scope in dict.fromkeys([*shown, *other])],
+        "differs": live is not None and live != draft,
+    }
+
+
+def _reached(scope: str, shown: tuple[int, int] | None, draft: tuple[int, int] | None) -> dict[str, Any]:
+    seen, every = shown or (0, 0)
     shape, word = (
         ("confident", "Full") if seen == every and every else ("ambiguous", "Part") if seen else ("no_match", "None")
     )
-    return {"scope": scope, "seen": seen, "every": every, "shape": shape, "word": word}
-
-
-def _differs(request: HttpRequest, row: EndpointRow, body: Mapping[str, Any]) -> bool:
-    live = working.live_of(request.workspace)  # type: ignore[attr-defined]
-    return next((one for one in live.get("endpoints", ()) if one["name"] == row.name), None) != body
+    return {"scope": scope, "seen": seen, "every": every, "shape": shape, "word": word, "shown": shown, "draft": draft}

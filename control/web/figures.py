@@ -97,11 +97,15 @@ PROBABILITY = ("fl acc", "Probability")
 ROUNDING = 0.005
 
 
-def candidate_bars(candidates: Sequence[Mapping[str, Any]], *, by_field: bool = True) -> list[CandidateBar]:
-    """Score by field on one common scale, which the best score fills. A route's scores are probabilities without fields."""
+def candidate_bars(
+    candidates: Sequence[Mapping[str, Any]], *, by_field: bool = True, largest: float | None = None
+) -> list[CandidateBar]:
+    """Score by field on one common scale, which the best score fills, or `largest` where other bars stand beside these.
+    A route's scores are probabilities without fields.
+    """
     if not candidates:
         return []
-    scale = 100.0 / max(*(float(candidate["score"]) for candidate in candidates), 1e-9)
+    scale = 100.0 / max(*(float(candidate["score"]) for candidate in candidates), largest or 0.0, 1e-9)
     first = float(candidates[0]["score"])
     whole = None if by_field else PROBABILITY
     return [_candidate_bar(rank, candidate, first, scale, whole) for rank, candidate in enumerate(candidates, start=1)]

@@ -13,19 +13,21 @@ from django.contrib import messages
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from control.access import may
-from control.web import exporting
+from control.web import exporting, toasts
 from control.web.forms.imports import LARGEST, STRATEGY_WORDS, ImportForm, TakeForm
 from routing import working
-from routing.errors import StaleDraft
+from routing.errors import ReadOnlySource, StaleDraft
 from routing.formats import Import, read
 from routing.formats.merging import STRATEGIES
 from routing.models import Workspace
-from routing.services import imports
+from routing.reviewing import changes_since
+from routing.services import imports, registry
 
 SALT = "import"
 KEPT_FOR_S = 12 * 3600
@@ -59,8 +61,9 @@ def page(request: Any, workspace: Workspace) -> HttpResponse:
     return _decide(request, workspace, found)
 
 
-def _ask(request: HttpRequest, form: ImportForm, status: int = 200, result: Any = None) -> HttpResponse:
-    context = {"form": form, "largest": LARGEST, "result": result}
+def _ask(request: Any, form: ImportForm, status: int = 200, result: Any = None) -> HttpResponse:
+    seen = request.POST.get("seen") or registry.draft_digest(request.workspace)
+    context = {"form": form, "largest": LARGEST, "result": result, "seen": seen}
     return render(request, "imports/new.html", context, status=status)
 
 
@@ -82,8 +85,8 @@ def _decide(request: Any, workspace: Workspace, found: Import) -> HttpResponse:
     strategy = request.POST.get("strategy", "")
     strategy = strategy if strategy in STRATEGIES else "update"
     choices = _choices(request.POST)
-    if not form.is_valid():
-        return _show(request, workspace, found, strategy, choices, why="Shorten the message.", status=422)
+    if problem := _unfit(form, request.POST):
+        return _show(request, workspace, found, strategy, choices, why=problem, status=422)
     if request.POST.get("do") != "take":
         return _show(request, workspace, found, strategy, choices)
     given = form.cleaned_data
@@ -97,6 +100,8 @@ def _decide(request: Any, workspace: Workspace, found: Import) -> HttpResponse:
             message=given["message"],
             by=request.actor,
         )
+    except ReadOnlySource as error:
+        return _show(request, workspace, found, strategy, choices, why=error.message, status=409)
     except StaleDraft:
         return _show(request, workspace, found, strategy, choices, why=CHANGED, status=409)
     if result["state"] == imports.REFUSED:
@@ -104,8 +109,18 @@ def _decide(request: Any, workspace: Workspace, found: Import) -> HttpResponse:
     if result["state"] == imports.UNCHANGED:
         messages.info(request, "Nothing new: the draft says all of it already")
     else:
-        messages.success(request, "Imported into the draft")
+        toasts.drafted(request, "Imported into the draft", about="", back=reverse("publish", args=[workspace.name]))
     return redirect("publish", workspace.name)
+
+
+def _unfit(form: TakeForm, sent: Any) -> str:
+    """What is wrong with what was chosen; an entry for which nothing is chosen follows the choice for all."""
+    if not form.is_valid() and "message" in form.errors:
+        return "Shorten the message."
+    chosen = {value for field, value in sent.items() if field.startswith("choice:") and value}
+    if "strategy" in form.errors or not chosen <= set(STRATEGIES):
+        return f"Choose one of {', '.join(STRATEGIES)}, for all and for each entry."
+    return ""
 
 
 def _choices(sent: Any) -> dict[tuple[str, str], str]:
@@ -129,6 +144,7 @@ def _show(
     status: int = 200,
 ) -> HttpResponse:
     result, seen = imports.look(workspace, found, strategy=strategy, choices=choices)
+    read = request.POST.get("seen", "")[:100]
     clashes = imports.clashes(workspace, found)
     counts = Counter(entry["action"] for entry in result["entries"])
     context = {
@@ -137,6 +153,7 @@ def _show(
         "counts": [(action, counts[action]) for action in ORDER if counts[action]],
         "ready": result["state"] != imports.REFUSED,
         "why": why,
+        "since": changes_since(workspace, read) if read and read != seen else [],
         "seen": seen,
         "found": _packed(workspace, found),
         "strategy": strategy,

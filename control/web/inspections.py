@@ -10,10 +10,13 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
+from control.web import naming, toasts
+from control.web.forms.endpoints import sentence
 from routing import working
 from routing.choices import DecisionState, InspectionKind
 from routing.errors import InvalidRegistry, InvalidRequest, NotFound, RoutingError, StaleDraft
@@ -21,6 +24,7 @@ from routing.models import Inspection, Workspace
 from routing.services import entries, inspections
 
 MOST_PICKS = 5_000
+MOST_USERS = 6  # that are named, of those that still need a tool
 SHOWN = 200  # differences on a page; the rest comes when these are taken
 LONGEST = 1_000  # characters shown of what a server says
 _WORDS = {"input_schema": "input schema", "output_schema": "output schema"}
@@ -76,14 +80,25 @@ def take(request: Any, workspace: Workspace, name: str, pk: UUID) -> HttpRespons
         problem = "Somebody changed this endpoint after you opened the page. What differs now is shown; pick again."
         return _show(request, workspace, row, problems=[problem], status=409)
     except InvalidRegistry as error:
-        told = [f"{detail['path']} {detail['message']}" for detail in error.details[:6]]
-        return _show(request, workspace, row, problems=[error.message, *told], status=422)
+        return _show(request, workspace, row, problems=_refusal(workspace, name, picks, error), status=422)
     except NotFound:
         raise Http404 from None
     except RoutingError as error:
         return _show(request, workspace, row, problems=[error.message], status=422)
-    messages.success(request, f"{number:,} {'tool' if number == 1 else 'tools'} taken into the draft")
+    said = f"{number:,} {'tool' if number == 1 else 'tools'} taken into the draft"
+    toasts.drafted(request, said, about=f"endpoints[{name}]", back=reverse("endpoint", args=[workspace.name, name]))
     return redirect("endpoint", workspace.name, name)
+
+
+def _refusal(workspace: Workspace, name: str, picks: list[str], error: InvalidRegistry) -> list[str]:
+    """Why nothing was taken, in words: mostly something else still names a tool that would be gone."""
+    users = naming.users_of_tools(workspace, name, picks)
+    if not users:
+        return [
+            f"{error.message} {sentence('What the server lists', error.details[0])}" if error.details else error.message
+        ]
+    more = [f"{len(users) - MOST_USERS:,} more name them."] if len(users) > MOST_USERS else []
+    return [*users[:MOST_USERS], *more, "Take these names out there first, or do not pick what is no longer listed."]
 
 
 def _find(workspace: Workspace, name: str, pk: UUID) -> Inspection:
@@ -91,7 +106,7 @@ def _find(workspace: Workspace, name: str, pk: UUID) -> Inspection:
         row = inspections.find(workspace, pk)
     except NotFound:
         raise Http404 from None
-    if row.endpoint != name:
+    if row.endpoint != name or row.kind == InspectionKind.PROVIDER:
         raise Http404
     return row
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,14 +23,16 @@ from control.access import RIGHTS, allows, is_installation, may, rights_of, role
 from control.models import HarnessKey, Role
 from control.web import confirming
 from control.web.confirming import Confirmation
-from control.web.filters import Filters, number, turns
+from control.web.filters import Filters, ends
 from control.web.forms.people import KeyForm, RotateForm, refuse
-from routing import inventory, snapshot, working
+from routing import snapshot, working
 from routing.errors import InvalidRequest
+from routing.listings import PAGE, Page
 from routing.models import Workspace
 
 STATES = {"valid": "Valid", "expired": "Expired", "revoked": "Revoked"}
 COLUMNS = (("name", "Name", ""), ("scope", "Scope", ""), ("created", "Made", ""), ("used", "Last used", ""))
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)  # a key that was never used comes before all others
 ORDERS = {"name": "name", "scope": "scope", "created": "pk", "used": "last_used_at"}
 RIGHT_WORDS = {
     "decide": "ask for tools, steps and endpoints",
@@ -50,8 +55,8 @@ def listing(request: Any, workspace: Workspace) -> HttpResponse:
     filters = Filters.read(request, reverse("keys", args=[workspace.name]), ("q", "scope", "state"), tuple(ORDERS))
     everything = HarnessKey.objects.filter(workspace=workspace)
     sort = filters.sort or "-created"
-    order = ("-" if sort.startswith("-") else "") + ORDERS[sort.removeprefix("-")]
-    page = inventory.cut(list(_filtered(everything, filters.chosen).order_by(order, "-pk")), number(request))
+    fitting = _filtered(everything, filters.chosen)
+    page = _page(fitting, sort, after=request.GET.get("after", ""), before=request.GET.get("before", ""))
     roles = roles_in(workspace.pk)
     context = {
         "filters": filters,
@@ -61,12 +66,43 @@ def listing(request: Any, workspace: Workspace) -> HttpResponse:
         "heads": filters.heads(COLUMNS, "-created"),
         "rows": [_line(row, roles) for row in page.rows],
         "total": everything.count(),
+        "fitting": fitting.count() if filters.chosen else 0,
         "scopes": sorted(set(everything.order_by().values_list("scope", flat=True))),
         "states": list(STATES.items()),
         "manages": allows(request.role, "key.manage"),
         "connects": allows(request.role, "harness.connect"),
-    } | turns(filters, page)
+    } | {**ends(filters, page, upwards=False), "previous_word": "Previous", "next_word": "Next", "first_word": "first"}
     return render(request, "keys/list.html" + ("#list" if request.htmx else ""), context)
+
+
+def _page(rows: QuerySet[Any], sort: str, *, after: str, before: str) -> Page:
+    """One page from the database; its edges are named by the keys that stand there, so it holds still while keys are made."""
+    down, column = sort.startswith("-"), ORDERS[sort.removeprefix("-")]
+    rows = rows.annotate(place=Coalesce(column, Value(NEVER)) if column == "last_used_at" else F(column))
+    edge = _edge(rows, after or before)
+    turned = edge is not None and not after
+    further = down == turned  # whether what is asked for has larger values
+    if edge is not None:
+        beyond = "gt" if further else "lt"
+        ahead = Q(**{f"place__{beyond}": edge.place}) | Q(place=edge.place, **{f"pk__{beyond}": edge.pk})
+        rows = rows.filter(ahead)
+    order = ("place", "pk") if further else ("-place", "-pk")
+    found = list(rows.order_by(*order)[: PAGE + 1])
+    shown, more = found[:PAGE][:: -1 if turned else 1], len(found) > PAGE
+    first, last = (str(shown[0].pk), str(shown[-1].pk)) if shown else (None, None)
+    return Page(
+        rows=shown,
+        previous=first if (more if turned else edge is not None) else None,
+        next=last if (more or turned) else None,
+    )
+
+
+def _edge(rows: QuerySet[Any], named: str) -> Any:
+    """The key that a page begins behind; None for the first page, and for a key that is not there any more."""
+    try:
+        return rows.filter(pk=UUID(named)).first() if named else None
+    except ValueError:
+        return None
 
 
 def _filtered(rows: QuerySet[Any], chosen: Any) -> QuerySet[Any]:
@@ -104,9 +140,9 @@ def _line(row: HarnessKey, roles: Mapping[str, str]) -> dict[str, Any]:
 def create(request: Any, workspace: Workspace) -> HttpResponse:
     if request.method != "POST":
         return _form(
-            request, workspace, _key_form(request, workspace, initial={"scope": request.GET.get("scope", "default")})
+            request, workspace, key_form(request, workspace, initial={"scope": request.GET.get("scope", "default")})
         )
-    form = _key_form(request, workspace, request.POST)
+    form = key_form(request, workspace, request.POST)
     if not form.is_valid():
         return _form(request, workspace, form, status=422)
     given = form.cleaned_data
@@ -126,7 +162,7 @@ def create(request: Any, workspace: Workspace) -> HttpResponse:
     return _shown(request, row, plain)
 
 
-def _key_form(request: Any, workspace: Workspace, data: Any = None, **more: Any) -> KeyForm:
+def key_form(request: Any, workspace: Workspace, data: Any = None, **more: Any) -> KeyForm:
     """Scopes that harnesses are answered from, then those that only the draft has; rights that the person has too."""
     live = list(snapshot.live(workspace.pk).catalog.scopes)
     drafted = [scope["name"] for scope in working.copy_of(workspace).document.get("scopes", ())]
@@ -162,10 +198,11 @@ def _find(workspace: Workspace, key: Any) -> HarnessKey:
 @may("key.manage")
 def rotate(request: Any, workspace: Workspace, key: Any) -> HttpResponse:
     row = _find(workspace, key)
-    form = RotateForm(request.POST if request.method == "POST" else None)
+    form = RotateForm(request.POST if request.method == "POST" else None, initial={"seen": keys.state_of(row)})
     if request.method == "POST" and form.is_valid():
         try:
-            plain = keys.rotate_key(row, overlap_hours=form.cleaned_data["overlap"], by=request.actor)
+            overlap, seen = form.cleaned_data["overlap"], form.cleaned_data["seen"]
+            plain = keys.rotate_key(row, overlap_hours=overlap, seen=seen or None, by=request.actor)
         except InvalidRequest as error:
             refuse(form, error.details, str(error))
         else:

@@ -25,7 +25,17 @@ PING_S = 15.0
 CATCH_UP_S = 1.0
 MOST_MISSED = 1000
 FILTERS = ("kind", "scope", "harness", "target", "status")
-KINDS = frozenset({"revision.published", "decision.finished", "search.progress", "search.finished", *EventKind.values})
+KINDS = frozenset(
+    {
+        "revision.published",
+        "decision.finished",
+        "search.progress",
+        "search.finished",
+        "replay.progress",
+        "replay.finished",
+        *EventKind.values,
+    }
+)
 _LEDGER_KINDS = frozenset({"recommendation", "invocation", "transport_outcome", "domain_outcome"})
 
 

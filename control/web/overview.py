@@ -11,12 +11,15 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from control.access import may
-from control.web import figures, telling, words
+from control.access import allows, may
+from control.web import breakdown, canary_state, figures, telling, words
 from routing import listings, panels
-from routing.models import ScopeRow, Workspace
+from routing.models import Schedule, ScopeRow, ShadowPolicy, Workspace
+from routing.services import schedules
+from routing.services.shadow_policies import telling as shadow_telling
 
 TAIL_ROWS = 12
+MARKS_NAMED = 3
 RESULT_STATUSES = {
     "": ("confident", "selected", "ambiguous", "no_match", "fallback"),
     "invocation": ("started",),
@@ -29,14 +32,31 @@ RESULT_STATUSES = {
 @may("overview.view")
 def overview(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     chosen = _filters(request.GET)
-    context = _figures(workspace, chosen) | _tail(workspace, chosen) | _choices(workspace, chosen)
-    return render(request, "overview/index.html", context | {"stream": _stream(workspace, chosen)})
+    context = _figures(request, workspace, chosen) | _tail(workspace, chosen) | _choices(workspace, chosen)
+    return render(
+        request,
+        "overview/index.html",
+        context
+        | {
+            "stream": _stream(workspace, chosen),
+            "schedule": _scheduled(request, workspace),
+            "shadows": _shadows(request, workspace),
+        },
+    )
+
+
+def _scheduled(request: Any, workspace: Workspace) -> Schedule | None:
+    return schedules.waiting_for(workspace) if allows(request.role, "revision.view") else None
+
+
+def _shadows(request: Any, workspace: Workspace) -> list[ShadowPolicy]:
+    return shadow_telling.running(workspace) if allows(request.role, "registry.view") else []
 
 
 @require_safe
 @may("overview.view")
 def figures_panel(request: HttpRequest, workspace: Workspace) -> HttpResponse:
-    return render(request, "overview/index.html#figures", _figures(workspace, _filters(request.GET)))
+    return render(request, "overview/index.html#figures", _figures(request, workspace, _filters(request.GET)))
 
 
 @require_safe
@@ -80,7 +100,7 @@ def _choices(workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _figures(workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
+def _figures(request: Any, workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
     minutes, label = words.WINDOWS[chosen["window"]]
     window = panels.Window(minutes=minutes, end=timezone.now())
     seen = panels.figures(workspace, window, scope=chosen["scope"] or None)
@@ -92,9 +112,22 @@ def _figures(workspace: Workspace, chosen: dict[str, str]) -> dict[str, Any]:
         "series": _series(seen),
         "points": [telling.point(point, list(_statuses(seen))) for point in seen.points],
         "funnel": figures.funnel(seen.facts),
+        "publications": _publications(request, workspace, window),
+        "canary": canary_state.banner(workspace) if allows(request.role, "revision.view") else None,
+        "breakdowns": breakdown.of(workspace, seen, window=chosen["window"], scope=chosen["scope"]),
         "figures_address": address(workspace, "panel-figures", {key: chosen[key] for key in ("window", "scope")}),
         "figures_interval": 1000 if minutes <= 60 else 15000,
         "nothing_yet": not listings.newest_seq(workspace),
+    }
+
+
+def _publications(request: Any, workspace: Workspace, window: panels.Window) -> dict[str, Any]:
+    """What went live in the window, newest first: all of it as moments on the chart, the last few by name."""
+    rows = listings.publications(workspace, since=window.start) if allows(request.role, "revision.view") else []
+    return {
+        "shown": rows[:MARKS_NAMED],
+        "more": len(rows) - MARKS_NAMED if len(rows) > MARKS_NAMED else 0,
+        "moments": " ".join(str(int(row.published_at.timestamp())) for row in rows if row.published_at),
     }
 
 

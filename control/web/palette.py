@@ -202,9 +202,9 @@ class Finder:
             return
         for ask in ABOUT:
             if allows(self.role, ask.needs) and exists(ask.url):
-                name = [(ask.title, False), (f"“{self.query.text}”", True)]
-                address = f"{self._at(ask.url)}?{urlencode({ask.query: self.query.text})}"
-                yield Hit(icon=ask.icon, name=name, address=address)
+                name = [(ask.title, False), (f"“{self.query.text}”", True), (ask.after, False)]
+                address = f"{self._at(ask.url)}{ask.mark}{urlencode({ask.query: self.query.text})}"
+                yield Hit(icon=ask.icon, name=[one for one in name if one[0]], address=address, keys=ask.keys)
 
 
 def _line(text: str) -> str:
@@ -253,6 +253,8 @@ class Place:
     note: str = ""
     keys: str = ""
     query: str = ""
+    after: str = ""  # what follows the words that are asked about
+    mark: str = "?"  # what the words stand behind in the address: behind # no server is told them
 
 
 PAGES = tuple(
@@ -260,14 +262,22 @@ PAGES = tuple(
     for title, url, icon, needs, keys, words in (
         ("Overview", "overview", "overview", "overview.view", "g o", "dashboard live tail"),
         ("Decisions", "decisions", "decision", "decision.view", "g d", "recommendations"),
+        ("Sessions", "sessions", "session", "decision.view", "", "loops circuit steps"),
+        ("Searches", "searches", "tree", "decision.view", "", "look ahead mcts"),
         ("Endpoints", "endpoints", "endpoint", "registry.view", "g e", "servers models"),
         ("Tools", "tools", "tool", "registry.view", "g t", ""),
         ("Capabilities", "capabilities", "cap", "registry.view", "g c", "vocabulary synonyms"),
+        ("Providers", "providers", "plug", "registry.view", "", "decision accounts breaker budget spend shadow"),
         ("Coverage map", "coverage", "cap", "registry.view", "", "capabilities endpoints gaps"),
         ("Scopes", "scopes", "key", "registry.view", "g s", "reach harness"),
         ("Keys", "keys", "key", "key.view", "", "harness secret"),
         ("Policies", "policies", "policy", "registry.view", "", "thresholds settings"),
+        ("Playground", "playground", "play", "registry.view", "P", "try a request ranking simulate"),
+        ("Hint doctor", "doctor", "doctor", "registry.view", "", "clashes overlaps findings unreachable duplicates"),
+        ("Threshold lab", "lab", "lab", "registry.view", "", "precision coverage reliability cost calibrate"),
+        ("Expectations", "expectations", "check", "registry.view", "", "tests must come out gates"),
         ("Review and publish", "publish", "review", "registry.view", "g p", "draft changes approve"),
+        ("Source of truth", "source", "link", "registry.view", "", "git file drift checkout"),
         ("Revisions", "revisions", "rev", "revision.view", "g r", "history versions"),
         ("Audit log", "audit", "audit", "audit.view", "g a", "who did what"),
         ("People", "people", "session", "people.view", "", "members roles invite"),
@@ -283,7 +293,7 @@ ACTIONS = tuple(
         ("Publish the draft", "publish", "review", "revision.publish", "", "go live release"),
         ("Propose the draft for review", "publish", "review", "draft.propose", "", "approve"),
         ("Discard the draft", "discard", "undo", "draft.discard", "", "drop throw away reset"),
-        ("Compare two revisions", "compare", "rev", "revision.view", "", "diff"),
+        ("Compare two revisions", "compare", "rev", "registry.view", "", "diff"),
         (
             "Import a registry",
             "import",
@@ -297,23 +307,43 @@ ACTIONS = tuple(
         ("New endpoint", "endpoint-new", "endpoint", "endpoint.edit", "", "add create server model"),
         ("New capability", "capability-new", "cap", "capability.edit", "", "add create word vocabulary synonym"),
         ("New policy", "policy-new", "policy", "policy.edit", "", "add create thresholds"),
+        ("New expectation", "expectation-new", "check", "expectation.edit", "", "add create test must"),
         ("New scope", "scope-new", "key", "scope.edit", "", "add create reach"),
         ("Connect a harness", "connect", "plug", "harness.connect", "", "snippets curl codex claude"),
         ("Show what was changed", "audit", "audit", "audit.view", "?action=changes", "audit log"),
+        ("New search", "search-new", "tree", "search.run", "", "look ahead graph paste mcts"),
+        (
+            "Show sessions that need attention",
+            "sessions",
+            "session",
+            "decision.view",
+            "?state=attention",
+            "loop circuit",
+        ),
         ("Show decisions that fell back", "decisions", "decision", "decision.view", "?status=fallback", "fallback"),
         ("Show decisions without a match", "decisions", "decision", "decision.view", "?status=no_match", "no match"),
         ("Show tools that erase", "tools", "tool", "registry.view", "?effect=erase", "delete harmful"),
     )
 )
-ABOUT = tuple(
-    Place(title=title, url=url, icon=icon, needs=needs, query=query)
-    for title, url, icon, needs, query in (
-        ("Try in the playground: ", "playground", "play", "decision.view", "q"),
-        ("Show decisions about ", "decisions", "decision", "decision.view", "q"),
-        ("List tools about ", "tools", "tool", "registry.view", "q"),
-        ("Search the audit log for ", "audit", "audit", "audit.view", "q"),
+_PLAYGROUND = Place(
+    title="Try ",
+    after=" in the playground",
+    url="playground",
+    icon="play",
+    needs="registry.view",
+    query="q",
+    mark="#",
+    keys="P",
+)
+_LISTS = tuple(
+    Place(title=title, url=url, icon=icon, needs=needs, query="q")
+    for title, url, icon, needs in (
+        ("Show decisions about ", "decisions", "decision", "decision.view"),
+        ("List tools about ", "tools", "tool", "registry.view"),
+        ("Search the audit log for ", "audit", "audit", "audit.view"),
     )
 )
+ABOUT = (_PLAYGROUND, *_LISTS)
 
 
 def _named(places: Iterable[Place], role: str) -> list[Named]:

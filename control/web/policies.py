@@ -12,16 +12,15 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
-from control.web import policy_settings
+from control.web import policy_rules, policy_settings
 from control.web.filters import Filters, number, turns
-from control.web.forms.policies import INHERITED, RulesForm, SettingForm, shown
+from control.web.forms.policies import INHERITED, SettingForm, shown
 from control.web.policy_settings import Layers, Place
 from routing import inventory, working
-from routing.engine.policies import EFFECTS, IMPLIED, RISKS, ROUTINGS, VERDICTS, known_policies
-from routing.engine.registry import Policy
+from routing.engine.policies import IMPLIED, ROUTINGS, known_policies
 from routing.engine.validation import entry_document
 from routing.models import Workspace
-from routing.services import entries
+from routing.services.shadow_policies import running, telling
 from routing.working import WorkingCopy
 
 COLUMNS = (("policy", "Policy", ""),)
@@ -34,7 +33,7 @@ TOP = {"extends": "Extends", "routing": "Routing"}
 @may("registry.view")
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     filters = Filters.read(request, reverse("policies", args=[workspace.name]), ("q",), ("policy",))
-    copy = working.copy_of(workspace)
+    copy, shadows = working.copy_of(workspace), telling.running(workspace)
     known = known_policies(copy.registry.policies)
     needle = filters.chosen.get("q", "").casefold()
     names = sorted((name for name in known if needle in name), reverse=filters.sort == "-policy")
@@ -46,6 +45,7 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "clear": filters.path,
         "heads": filters.heads(COLUMNS, "policy"),
         "rows": [_line(copy, name) for name in page.rows],
+        "shadowed": [row.policy for row in shadows],
         "total": len(known),
     } | turns(filters, page)
     return render(request, "policies/list.html" + ("#list" if request.htmx else ""), context)  # type: ignore[attr-defined]
@@ -98,15 +98,11 @@ def find(copy: WorkingCopy, name: str) -> dict[str, Any]:
 
 def held(body: Mapping[str, Any], part: str, key: str) -> Any:
     """What the policy itself says of one setting, or INHERITED."""
-    if part in TOP:
-        return body.get(part, INHERITED)
-    return policy_settings.look(body.get(part) or {}, key, [] if key == "rules" else INHERITED)
+    return body.get(part, INHERITED) if part in TOP else policy_settings.held(body, part, key)
 
 
 def mark(body: Mapping[str, Any], part: str, key: str) -> str:
-    return entries.version(
-        {"section": "policies", "name": body["name"], "part": [part, key], "value": held(body, part, key)}
-    )
+    return policy_settings.mark(body, part, key, held(body, part, key))
 
 
 def told(workspace: Workspace, body: Mapping[str, Any], posted: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -125,9 +121,11 @@ def told(workspace: Workspace, body: Mapping[str, Any], posted: Mapping[str, Any
             "blocks": blocks,
             "tops": [_top(copy, layers, body, part, posted) for part in TOP],
             "back": reverse("policy", args=[workspace.name, body["name"]]),
+            "shadow": telling.newest(workspace, body["name"]),
+            "scorable": running.differs(workspace, body["name"]),
         }
         | summary(layers)
-        | rules(layers, body, posted)
+        | policy_rules.told(copy, layers, body, posted)
     )
 
 
@@ -193,37 +191,10 @@ def _children(copy: WorkingCopy, name: str) -> set[str]:
     return found
 
 
-def rules(layers: Layers, body: Mapping[str, Any], posted: Mapping[str, Any]) -> dict[str, Any]:
-    """The execution rules as a form, in words, with those that can never decide."""
-    mine = (posted.get("part"), posted.get("key")) == ("execution", "rules")
-    own = "rules" in body.get("execution", {})
-    standing = list(layers.effective.execution["rules"])
-    form = posted["form"] if mine else RulesForm.of(standing, mark(body, "execution", "rules"))
-    said = form.cleaned()
-    dead = set(policy_settings.unreachable(said))
-    lines, place = [], 0
-    for number_, rule in enumerate(form.rules):
-        real = bool(rule["verdict"])
-        words = policy_settings.rule_words(said[place]) if real else "Choose a verdict to make this a rule."
-        lines.append(
-            {"place": number_, "number": number_ + 1, "rule": rule, "words": words, "dead": real and place in dead}
-        )
-        place += real
-    return {
-        "rules": lines,
-        "rules_form": form,
-        "rules_own": own,
-        "rules_conflict": posted.get("conflict") if mine else None,
-        "effects": EFFECTS,
-        "risk_words": RISKS,
-        "verdicts": VERDICTS,
-    }
-
-
-def only(body: Mapping[str, Any], policies: tuple[Policy, ...], posted: Mapping[str, Any]) -> dict[str, Any]:
+def only(copy: WorkingCopy, body: Mapping[str, Any], posted: Mapping[str, Any]) -> dict[str, Any]:
     """What the answer to an edit of one setting shows."""
-    layers = Layers(body["name"], policies)
+    layers = Layers(body["name"], copy.registry.policies)
     if posted["key"] == "rules":
-        return rules(layers, body, posted) | summary(layers)
+        return policy_rules.told(copy, layers, body, posted) | summary(layers)
     at = policy_settings.place(posted["part"], posted["key"])
     return ({"line": line(layers, body, at, posted)} if at else {}) | summary(layers)

@@ -11,11 +11,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from control.access import may
-from control.web import policies, policy_settings
+from control.web import noting, policies, policy_rules, policy_settings, toasts
 from control.web.confirming import Confirmation, ask, named
-from control.web.editing import Document, Edit, PartEditor
+from control.web.editing import Edit, PartEditor
 from control.web.forms.endpoints import sentence
 from control.web.forms.policies import FACTS, INHERITED, RulesForm, SettingForm, read_value, shown
+from control.web.merging import Document
+from control.web.policy_settings import Layers
 from routing import working
 from routing.engine.policies import known_policies
 from routing.errors import InvalidRegistry, NotFound
@@ -38,14 +40,22 @@ class PolicyEditor(PartEditor):
 
     def form(self, request: HttpRequest, edit: Edit, body: Document) -> Any:
         if (edit.part, edit.key) == ("execution", "rules"):
-            return RulesForm.posted(request)
+            return self._rules(RulesForm.posted(request), request, body)
         if edit.part not in policies.TOP and policy_settings.place(edit.part, edit.key) is None:
             raise Http404
         return SettingForm.posted(request.POST)
 
+    def _rules(self, form: RulesForm, request: HttpRequest, body: Document) -> RulesForm:
+        """What a policy does not say itself and leaves as it is inherited, and an empty list over nothing, is inherited."""
+        copy = working.copy_of(request.workspace)  # type: ignore[attr-defined]
+        above = [dict(rule) for rule in policy_rules.above(Layers(body["name"], copy.registry.policies))]
+        own = policies.held(body, "execution", "rules") != INHERITED
+        form.inherit |= form.cleaned() == above and not (own and above)
+        return form
+
     def value(self, edit: Edit) -> Any:
         if edit.key == "rules":
-            return edit.form.cleaned()
+            return INHERITED if edit.form.inherit else edit.form.cleaned()
         if not edit.form.value:
             return INHERITED
         at = policy_settings.place(edit.part, edit.key)
@@ -54,13 +64,17 @@ class PolicyEditor(PartEditor):
     def held(self, body: Document, edit: Edit) -> Any:
         return policies.held(body, edit.part, edit.key)
 
+    def show(self, edit: Edit) -> None:
+        if edit.key == "rules":
+            edit.form.rules = RulesForm.of(edit.value, edit.form.read).rules
+        else:
+            edit.form.value = shown(edit.value)
+
     def changes(self, body: Document, edit: Edit) -> Document:
-        value = self.value(edit)
+        value = edit.value
         if edit.part in policies.TOP:
             return {edit.part: None if value == INHERITED else value}
         missing = INHERITED if value == INHERITED else object()
-        if edit.key == "rules" and not value:
-            value = missing = INHERITED
         return {edit.part: policy_settings.put(body.get(edit.part) or {}, edit.key, value, missing) or None}
 
     def page(self, request: HttpRequest, body: Document, edit: Edit, conflict: Any) -> Document:
@@ -69,7 +83,7 @@ class PolicyEditor(PartEditor):
 
     def fragment(self, request: HttpRequest, body: Document, edit: Edit) -> Document:
         copy = working.copy_of(request.workspace)  # type: ignore[attr-defined]
-        return policies.only(body, copy.registry.policies, {"part": edit.part, "key": edit.key, "form": edit.form})
+        return policies.only(copy, body, {"part": edit.part, "key": edit.key, "form": edit.form})
 
     def posted(self, before: Any) -> list[tuple[str, str]]:
         if isinstance(before, list) and (not before or isinstance(before[0], dict)):
@@ -95,7 +109,7 @@ class PolicyEditor(PartEditor):
         if working.copy_of(workspace).entry("policies", body["name"]) is not None:
             return super()._written(request, workspace, body, edit)
         given = {key: one for key, one in {**body, **self.changes(body, edit)}.items() if one is not None}
-        return entries.add(workspace, "policies", given, by=request.actor)
+        return entries.add(workspace, "policies", given, by=request.actor, message=edit.why)
 
 
 def _words(value: Any) -> Any:
@@ -116,7 +130,7 @@ def edit(request: HttpRequest, workspace: Workspace, name: str, part: str) -> Ht
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @may("policy.edit")
-def create(request: HttpRequest, workspace: Workspace) -> HttpResponse:
+def create(request: Any, workspace: Workspace) -> HttpResponse:
     """A new policy, which extends another or is a copy of it."""
     known = known_policies(working.copy_of(workspace).registry.policies)
     given = request.POST if request.method == "POST" else request.GET
@@ -129,11 +143,14 @@ def create(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     if request.method != "POST":
         return render(request, "policies/new.html", context)
     try:
-        made = entries.add(workspace, "policies", _new(workspace, context), by=request.actor)  # type: ignore[attr-defined]
+        made = entries.add(
+            workspace, "policies", _new(workspace, context), by=request.actor, message=noting.of(request)
+        )
     except InvalidRegistry as error:
         context["problem"] = " ".join(sentence("It", detail) for detail in error.details)
         return render(request, "policies/new.html", context, status=422)
-    messages.success(request, f"Policy {made['name']} is in the draft")
+    back = reverse("policies", args=[workspace.name])
+    toasts.drafted(request, f"Policy {made['name']} is in the draft", about=f"policies[{made['name']}]", back=back)
     return redirect("policy", workspace.name, made["name"])
 
 
@@ -145,7 +162,7 @@ def _new(workspace: Workspace, asked: Document) -> Document:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @may("policy.edit")
-def delete(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
+def delete(request: Any, workspace: Workspace, name: str) -> HttpResponse:
     """Refused while something refers to it; one that comes with every workspace goes back to what it was."""
     copy = working.copy_of(workspace)
     if copy.entry("policies", name) is None:
@@ -157,13 +174,14 @@ def delete(request: HttpRequest, workspace: Workspace, name: str) -> HttpRespons
     if request.method != "POST":
         return ask(request, _question(workspace, name))
     try:
-        entries.remove(workspace, "policies", [name], by=request.actor)  # type: ignore[attr-defined]
+        entries.remove(workspace, "policies", [name], by=request.actor, message=noting.of(request))
     except NotFound:
         raise Http404 from None
     except InvalidRegistry as error:
         messages.error(request, " ".join(sentence("It", detail) for detail in error.details))
         return redirect("policy", workspace.name, name)
-    messages.success(request, f"Policy {name} is gone from the draft")
+    back = reverse("policy", args=[workspace.name, name])
+    toasts.drafted(request, f"Policy {name} is gone from the draft", about=f"policies[{name}]", back=back)
     return redirect("policies", workspace.name)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from routing.engine.errors import RouterConfigurationError
-from routing.engine.execution import RuleExecutionPolicy
+from control.web import merging
+from control.web.forms.policies import INHERITED
 from routing.engine.policies import BLOCKS, Setting, known_policies, lineage, merged
 from routing.engine.registry import Policy
 
@@ -71,6 +71,16 @@ def put(block: Mapping[str, Any], key: str, value: Any, missing: Any) -> dict[st
     head, _, inner = key.partition(".")
     held = put(block.get(head) or {}, inner, value, missing) or missing if inner else value
     return {**{name: one for name, one in block.items() if name != head}, **({} if held is missing else {head: held})}
+
+
+def held(body: Mapping[str, Any], block: str, key: str) -> Any:
+    """What a policy itself says of one setting, or INHERITED."""
+    return look(body.get(block) or {}, key, INHERITED)
+
+
+def mark(body: Mapping[str, Any], part: str, key: str, value: Any) -> str:
+    """A mark of one setting as somebody reads it: `value` is what the policy itself says."""
+    return merging.mark("policies", body["name"], part, value, key)
 
 
 def bounds(setting: Setting) -> str:
@@ -158,21 +168,18 @@ _VERDICTS = {"allow": "Allow", "ask": "Ask before running", "deny": "Deny"}
 
 
 def rule_words(rule: Mapping[str, Any]) -> str:
-    """ "Deny every tool that can erase, of high risk, on the endpoint notes." """
+    """ "Deny every tool whose effect is erase, of high risk, on the endpoint notes." """
+    what = f"the tool {rule['tool']}" if rule.get("tool") else "every tool"
     parts = [
-        f"the tool {rule['tool']}" if rule.get("tool") else "every tool",
         f"whose effect is {rule['effect']}" if rule.get("effect") else "",
         f"of {rule['risk']} risk" if rule.get("risk") else "",
         f"in the category {rule['category']}" if rule.get("category") else "",
         f"on the endpoint {rule['endpoint']}" if rule.get("endpoint") else "",
-        f"from confidence {rule['min_confidence']} on" if rule.get("min_confidence") is not None else "",
+        f"from confidence {rule['min_confidence']:g} on" if _is_number(rule.get("min_confidence")) else "",
     ]
-    return f"{_VERDICTS.get(rule.get('verdict', ''), 'Decide on')} {', '.join(filter(None, parts))}."
+    facts = ", ".join(filter(None, parts))
+    return f"{_VERDICTS.get(rule.get('verdict', ''), 'Decide on')} {what}{facts and ' '}{facts}."
 
 
-def unreachable(rules: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Places of rules that can never decide; none of rules that cannot be read."""
-    try:
-        return RuleExecutionPolicy.of({"rules": rules}).unreachable()
-    except RouterConfigurationError:
-        return []
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from control.access import allows, may
-from control.web import confirming, diffing, remarking, reviewing
+from control.access import allows, may, must
+from control.web import canary_state, checking, confirming, diffing, doctor, remarking, replaying, reviewing
 from control.web.forms.publish import PublishForm
 from routing import working
 from routing.choices import RevisionState
@@ -22,9 +21,10 @@ from routing.engine.diff import diff
 from routing.engine.errors import RegistryError
 from routing.engine.registry import Registry
 from routing.errors import RoutingError, StaleDraft
-from routing.models import Edit, Revision, Workspace
+from routing.models import CanaryRow, Edit, Revision, Workspace
 from routing.reviewing import changes_since, edits_of, proposal_of, standing
 from routing.services import checks, registry, revisions
+from routing.services.canaries import ending
 from routing.working import WorkingCopy
 
 CHANGED = "The draft changed after you opened this page. Look at the changes again, then go on."
@@ -70,32 +70,53 @@ def _told(request: Any, workspace: Workspace, form: PublishForm | None, **more: 
     proposal = proposal_of(workspace)
     is_proposed = proposal is not None and bool(changes) and proposal.digest == seen
     edits = edits_of(workspace)
-    checked = None if problems else _checked(request, workspace, draft, seen)
+    checked = None if problems else checking.of_draft(request, workspace, copy)
     failing = len(checked.outcome.broken) if checked else 0
-    blocked = _blocked(request, workspace, bool(changes), bool(problems), proposal, is_proposed, failing)
+    rejected = revisions.rejection_of(workspace, seen) if changes and not is_proposed else None
+    running = ending.running_in(workspace)
+    is_canary = running is not None and bool(changes) and running.revision.digest == seen
+    waits = _waits_for(running, workspace, seen) if changes else ""
+    blocked = _blocked(request, workspace, bool(changes), bool(problems), proposal, is_proposed, rejected, is_canary)
+    blocked += [waits] if waits else []
+    overridable = bool(failing) and not blocked and allows(request.role, "expectation.override")
+    if failing and not overridable:
+        blocked.append(_unmet(failing))
     wanted = more.pop("asked", None)
     cut = remarking.page_of(request, changes, wanted)
     threads = remarking.of(workspace, None) + (remarking.of(workspace, proposal) if proposal else [])
     return {
-        "form": form or PublishForm(initial={"message": proposal.message if proposal and is_proposed else ""}),
+        "form": form
+        or PublishForm(
+            initial={"message": _message(proposal if is_proposed else None, running if is_canary else None)}
+        ),
         "tally": diffing.tally(changes),
         "people": list(dict.fromkeys(edit.by for edit in edits)) if changes else [],
         "problems": problems,
         "checked": checked,
+        "doctor": doctor.summary(workspace) if checked else None,
         "seen": seen,
-        **_sizes(draft),
+        **checking.sizes(draft),
         "next_number": revisions.next_number(workspace, seen),
         "blocked": blocked,
         "proposal": proposal,
         "is_proposed": is_proposed,
-        "may_propose": bool(changes) and not problems and not is_proposed and allows(request.role, "draft.propose"),
-        "may_rush": _only_a_rule_misses(request, workspace, bool(changes), bool(problems), blocked, failing),
+        "may_propose": bool(changes)
+        and not problems
+        and not (is_proposed or is_canary)
+        and allows(request.role, "draft.propose"),
+        "unmet": _unmet(failing) if overridable else "",
+        "may_rush": rejected is None
+        and _may_rush(request, workspace, bool(changes), bool(problems), blocked, bool(waits)),
         "may_plan": bool(changes) and not (blocked or failing),
+        "canary": canary_state.banner(workspace),
+        "is_canary": is_canary,
+        **_canary(workspace, seen, form, offered=bool(changes) and not (blocked or running)),
         "schedule": proposal.schedules.first() if proposal else None,
-        "undoable": _undoable(request, edits) if changes else {},
-        "rejected": _rejected(workspace, seen) if changes and not is_proposed else None,
+        "undoable": _undoable(request, edits) if changes and not workspace.is_read_only else {},
+        "rejected": {"revision": rejected, "review": standing(rejected, workspace).rejection} if rejected else None,
         **remarking.told(request, cut, edits, threads, {"open": bool(changes)}, wanted),
         **reviewing.told(request, workspace, proposal if is_proposed else None),
+        "panel": replaying.of_draft(request, workspace, copy) if changes and not problems else None,
         **more,
     }
 
@@ -106,15 +127,6 @@ def _draft(workspace: Workspace) -> tuple[WorkingCopy, list[Any]]:
         return working.copy_of(workspace), []
     except RegistryError as error:
         return WorkingCopy(document=registry.working_document(workspace), registry=Registry()), list(error.problems)
-
-
-AT_ONCE = 2000  # tools; the checks of more are fetched by the page when it is there, since they take a while
-
-
-def _checked(request: Any, workspace: Workspace, draft: dict[str, Any], digest: str) -> checks.Checked | None:
-    if _sizes(draft)["tools_in_draft"] <= AT_ONCE or "checks" in request.GET or checks.is_known(workspace.pk, digest):
-        return checks.of(workspace.pk, draft, digest)
-    return None
 
 
 def _undoable(request: Any, edits: list[Edit]) -> dict[str, Edit]:
@@ -133,9 +145,10 @@ def _blocked(
     broken: bool,
     proposal: Revision | None,
     is_proposed: bool,
-    failing: int,
+    rejected: Revision | None,
+    is_canary: bool,
 ) -> list[str]:
-    """Everything that still keeps this person from publishing, each in a sentence."""
+    """Everything but expectations that still keeps this person from publishing, each in a sentence."""
     found = []
     if not allows(request.role, "revision.publish"):
         found.append(f"Your role here, {request.role}, does not publish; a reviewer or an administrator does.")
@@ -143,14 +156,18 @@ def _blocked(
         return [*found, "The draft is equal to the live revision."]
     if broken:
         found.append("The draft breaks rules of the registry; mend them first.")
-    if failing:
-        found.append(
-            f"{failing} {'expectation is' if failing == 1 else 'expectations are'} not met, see the checks: mend the draft, or "
-            "the expectation where it is what is wrong."
-        )
-    if workspace.approvals_needed:
+    if rejected:
+        found.append("It was rejected. Change it, or propose it again for review, before it goes live.")
+    if workspace.approvals_needed and not is_canary:
         found += _unapproved(workspace, proposal, is_proposed)
     return found
+
+
+def _unmet(failing: int) -> str:
+    return (
+        f"{failing} {'expectation is' if failing == 1 else 'expectations are'} not met, see the checks: mend the draft, or "
+        "the expectation where it is what is wrong."
+    )
 
 
 def _unapproved(workspace: Workspace, proposal: Revision | None, is_proposed: bool) -> list[str]:
@@ -164,26 +181,38 @@ def _unapproved(workspace: Workspace, proposal: Revision | None, is_proposed: bo
     return [reviewing.missing_words(found)] if found.missing else []
 
 
-def _only_a_rule_misses(
-    request: Any, workspace: Workspace, changed: bool, broken: bool, blocked: list[str], failing: int
-) -> bool:
-    """Whether an emergency would help: approvals or expectations are what is in the way."""
-    rushes = allows(request.role, "revision.emergency") and (workspace.approvals_needed > 0 or failing > 0)
+def _message(proposal: Revision | None, running: CanaryRow | None) -> str:
+    """What was said already of what would be published."""
+    return proposal.message if proposal else running.revision.message if running else ""
+
+
+def _waits_for(running: CanaryRow | None, workspace: Workspace, seen: str) -> str:
+    """Why a draft waits for the canary that runs; nothing where it is the canary's own, or goes back to what was live."""
+    if running is None or running.revision.digest == seen or ending.goes_back(workspace, seen):
+        return ""
+    return f"A canary of revision {running.revision.number} runs. Promote it to everybody or stop it, then publish this draft."
+
+
+def _canary(workspace: Workspace, seen: str, form: Any, *, offered: bool) -> dict[str, Any]:
+    """What may be chosen to publish to some first, where that is offered: something has to be live for the others."""
+    may = offered and workspace.live_revision is not None
+    return {"may_canary": may} | (canary_state.choices(workspace, seen, form) if may else {})
+
+
+def _may_rush(request: Any, workspace: Workspace, changed: bool, broken: bool, blocked: list[str], waits: bool) -> bool:
+    """Whether an emergency would help: approvals or a canary are what is in the way. It goes past expectations too."""
+    rushes = allows(request.role, "revision.emergency") and (workspace.approvals_needed > 0 or waits)
     return rushes and changed and not broken and bool(blocked)
-
-
-def _rejected(workspace: Workspace, digest: str) -> dict[str, Any] | None:
-    """The rejection that this very draft has had last."""
-    last = workspace.revisions.filter(digest=digest, state=RevisionState.REJECTED).first()
-    return {"revision": last, "review": standing(last, workspace).rejection} if last else None
 
 
 def _publish(request: Any, workspace: Workspace) -> HttpResponse:
     form = PublishForm(request.POST)
     if not form.is_valid():
         return _show(request, workspace, form, 422)
-    if form.cleaned_data["emergency"] and not allows(request.role, "revision.emergency"):
-        raise PermissionDenied(f"Your role here, {request.role}, does not include publishing as an emergency.")
+    if form.cleaned_data["emergency"]:
+        must(request, "revision.emergency", "publishing as an emergency")
+    if form.cleaned_data["override"]:
+        must(request, "expectation.override", "publishing what is not met")
     if not form.cleaned_data["confirmed"] and (lost := _lost(workspace)):
         return confirming.ask(request, _publishing(workspace, form.cleaned_data, lost))
     wanted = form.cleaned_data
@@ -192,6 +221,7 @@ def _publish(request: Any, workspace: Workspace) -> HttpResponse:
             workspace,
             message=wanted["message"],
             emergency=wanted["emergency"],
+            override=wanted["reason"] if wanted["override"] else "",
             seen=wanted["seen"] or None,
             by=request.actor,
         )
@@ -220,7 +250,9 @@ def _publishing(workspace: Workspace, wanted: dict[str, Any], lost: list[str]) -
         deed="Publish as an emergency" if wanted["emergency"] else "Publish",
         keep="Back to the draft",
         away=reverse("publish", args=[workspace.name]),
-        fields=fields | ({"emergency": "on"} if wanted["emergency"] else {}),
+        fields=fields
+        | ({"emergency": "on"} if wanted["emergency"] else {})
+        | ({"override": "on", "reason": wanted["reason"]} if wanted["override"] else {}),
     )
 
 
@@ -237,15 +269,8 @@ def checks_panel(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     """The checks of a large draft, which the page fetches when it is there."""
     copy, problems = _draft(workspace)
     checked = None if problems else checks.of(workspace.pk, copy.document, copy.digest)
-    return render(request, "publish/_checks.html", {"checked": checked, "problems": problems, **_sizes(copy.document)})
-
-
-def _sizes(draft: Mapping[str, Any]) -> dict[str, int]:
-    endpoints = draft.get("endpoints", ())
-    return {
-        "endpoints_in_draft": len(endpoints),
-        "tools_in_draft": sum(len(one.get("tools", ())) for one in endpoints),
-    }
+    told = {"checked": checked, "problems": problems, "doctor": doctor.summary(workspace) if checked else None}
+    return render(request, "publish/_checks.html", told | checking.sizes(copy.document))
 
 
 @require_POST

@@ -67,7 +67,12 @@ def told(
     wanted: Asked | None,
 ) -> dict[str, Any]:
     """Context of a page of changes with what is said about them; only that page's changes are put into words."""
-    blocks, astray = placed(diffing.blocks(cut.rows, edits), threads, wanted or asked(request))
+    chosen = wanted or asked(request)
+    far = {thread.first.path for thread in threads if (thread.first.line or 0) > diffing.FEWEST_LINES}
+    if chosen is not None and chosen.line > diffing.FEWEST_LINES:
+        far.add(chosen.path)
+    whole = {*request.GET.getlist("whole"), *far}
+    blocks, astray = placed(diffing.blocks(cut.rows, edits, whole=whole), threads, chosen)
     if cut.pages > 1:  # threads about changes of other pages are there
         astray = []
     turns = {
@@ -143,7 +148,7 @@ def _with(block: Block, threads: Sequence[Thread], wanted: Asked | None) -> Bloc
     whole = mine if mine is not None and not 1 <= mine.line <= len(block.lines) else None
     last = Segment(lines=(), threads=at.get(0, ()), asked=whole)
     is_open = mine is not None or any(thread.first.resolved_at is None for thread in threads)
-    return replace(block, segments=(*segments, last), said=len(threads), opened=is_open)
+    return replace(block, segments=(*segments, last), said=len(threads), opened=is_open or block.opened)
 
 
 def _line(lines: Sequence[Line], thread: Thread) -> int:

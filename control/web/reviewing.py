@@ -10,6 +10,7 @@ from control.web.forms.publish import CommentForm
 from routing.choices import RevisionState
 from routing.models import Review, Revision, Workspace
 from routing.reviewing import Standing, standing
+from routing.services import registry, reviews
 
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five")
 
@@ -26,6 +27,7 @@ class Desk:
     own: bool  # this person changed something in it
     why_not: str  # why this person cannot approve, in words; empty when they can
     has_approved: bool
+    seen: str  # digest of the draft, which goes along with what this person says
 
     @property
     def waiting(self) -> range:
@@ -36,7 +38,7 @@ class Desk:
 def desk(request: Any, workspace: Workspace, revision: Revision) -> Desk:
     person, may = request.actor.person, allows(request.role, "revision.review")
     own = person in revision.authors
-    found = standing(revision, workspace)
+    found, outdated = standing(revision, workspace), reviews.is_outdated(workspace, revision)
     return Desk(
         revision=revision,
         standing=found,
@@ -44,14 +46,17 @@ def desk(request: Any, workspace: Workspace, revision: Revision) -> Desk:
         is_open=revision.state in (RevisionState.PROPOSED, RevisionState.APPROVED),
         reviews=may,
         own=own,
-        why_not=_why_not(request.role, may, own and not workspace.self_approval),
+        why_not=_why_not(request.role, may, own and not workspace.self_approval, outdated),
         has_approved=any(review.person == person for review in found.given),
+        seen=registry.draft_digest(workspace),
     )
 
 
-def _why_not(role: str, may: bool, own: bool) -> str:
+def _why_not(role: str, may: bool, own: bool, is_outdated: bool) -> str:
     if not may:
         return f"Your role here, {role}, does not review; a reviewer or an administrator does."
+    if is_outdated:
+        return "The draft changed after this was proposed; it can be approved once it is proposed again."
     return "You changed something in this proposal, and nobody approves their own changes here." if own else ""
 
 

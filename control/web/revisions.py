@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import allows, may
-from control.web import confirming, diffing, exporting, remarking, reviewing, views
+from control.web import canary_state, confirming, diffing, exporting, remarking, reviewing, views
 from control.web.filters import NEWEST_FIRST, Filters, ends
 from control.web.forms.publish import CommentForm, RestoreForm, ReviewForm
 from routing import listings, working
@@ -25,7 +25,7 @@ from routing.errors import NotFound, RoutingError
 from routing.manifests import thaw
 from routing.models import Revision, Workspace
 from routing.reviewing import edits_of
-from routing.services import registry, reviews
+from routing.services import registry, reviews, schedules
 from routing.services import revisions as service
 
 
@@ -47,6 +47,9 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         "heads": filters.heads([("time", "Number", "num")], NEWEST_FIRST),
         "rows": page.rows,
         "total": everything.count(),
+        "schedule": schedules.waiting_for(workspace),
+        "canary": canary_state.banner(workspace),
+        "canaries": canary_state.of_revisions(page.rows),
         "states": RevisionState.values,
         **ends(filters, page, upwards=upwards),
     }
@@ -65,21 +68,25 @@ def page(request: HttpRequest, workspace: Workspace, number: int) -> HttpRespons
 
 
 def _show(request: Any, workspace: Workspace, revision: Revision, status: int = 200, **more: Any) -> HttpResponse:
-    changes = diff(_base(workspace, revision), working.frozen(revision))
+    """The record of a revision, and what it changed for whoever may see the registry."""
     wanted = more.pop("asked", None)
-    cut = remarking.page_of(request, changes, wanted)
-    number = revision.number
-    place = {"open": revision.state in OPEN_TO_REMARKS, "page_of": number, "revision": number}
-    threads = remarking.of(workspace, revision)
     context: dict[str, Any] = {
         "revision": revision,
-        "tally": diffing.tally(changes),
         "schedule": revision.schedules.first(),
-        **remarking.told(request, cut, edits_of(workspace, revision), threads, place, wanted),
+        "own_canary": revision.canaries.first(),
+        **(_changed(request, workspace, revision, wanted) if allows(request.role, "registry.view") else {}),
         **reviewing.told(request, workspace, revision, more.pop("review_form", None)),
         **more,
     }
     return render(request, "revisions/detail.html", context, status=status)
+
+
+def _changed(request: Any, workspace: Workspace, revision: Revision, wanted: remarking.Asked | None) -> dict[str, Any]:
+    changes = diff(_base(workspace, revision), working.frozen(revision))
+    cut, number = remarking.page_of(request, changes, wanted), revision.number
+    place = {"open": revision.state in OPEN_TO_REMARKS, "page_of": number, "revision": number}
+    edits, threads = edits_of(workspace, revision), remarking.of(workspace, revision)
+    return {"tally": diffing.tally(changes), **remarking.told(request, cut, edits, threads, place, wanted)}
 
 
 def show_again(request: Any, workspace: Workspace, number: int, asked: remarking.Asked, status: int) -> HttpResponse:
@@ -87,7 +94,7 @@ def show_again(request: Any, workspace: Workspace, number: int, asked: remarking
     return _show(request, workspace, _find(workspace, number), status, asked=asked)
 
 
-OPEN_TO_REMARKS = (RevisionState.PROPOSED, RevisionState.APPROVED, RevisionState.LIVE)
+OPEN_TO_REMARKS = (RevisionState.PROPOSED, RevisionState.APPROVED, RevisionState.CANARY, RevisionState.LIVE)
 
 
 def _find(workspace: Workspace, number: int) -> Revision:
@@ -107,7 +114,7 @@ def _base(workspace: Workspace, revision: Revision) -> dict[str, Any]:
 
 
 @require_safe
-@may("revision.view")
+@may("registry.view")
 def export(request: HttpRequest, workspace: Workspace, number: int, form: str) -> HttpResponse:
     revision = _find(workspace, number)
     return exporting.document(thaw(revision), form, f"{workspace.name}-revision-{number}")
@@ -132,10 +139,11 @@ def review(request: Any, workspace: Workspace, number: int) -> HttpResponse:
 
 
 def _review(workspace: Workspace, number: int, given: dict[str, str], by: Any) -> None:
+    seen = given["seen"] or None
     if given["verdict"] == "approve":
-        reviews.approve(workspace, number, comment=given["comment"], by=by)
+        reviews.approve(workspace, number, comment=given["comment"], seen=seen, by=by)
     else:
-        reviews.reject(workspace, number, reason=given["comment"], by=by)
+        reviews.reject(workspace, number, reason=given["comment"], seen=seen, by=by)
 
 
 @require_POST
@@ -213,7 +221,7 @@ CHOICES = 200  # newest revisions that the pickers suggest; any other number may
 
 
 @require_safe
-@may("revision.view")
+@may("registry.view")
 def compare(request: Any, workspace: Workspace) -> HttpResponse:
     """Any revision against any other, or against the draft."""
     sides = [_side(request, workspace, name) for name in ("from", "to")]
@@ -226,13 +234,12 @@ def compare(request: Any, workspace: Workspace) -> HttpResponse:
         "before": sides[0],
         "after": sides[1],
         "ready": ready,
-        "blocks": diffing.blocks(cut.rows),
+        "blocks": diffing.blocks(cut.rows, whole=request.GET.getlist("whole")),
         "cut": cut,
         "previous": f"{turn}{cut.number - 1}" if cut.number > 1 else "",
         "next": f"{turn}{cut.number + 1}" if cut.number < cut.pages else "",
         "tally": diffing.tally(changes),
         "choices": newest,
-        "sees_draft": allows(request.role, "registry.view"),
     }
     return render(request, "revisions/compare.html", context)
 
@@ -255,7 +262,7 @@ def _side(request: Any, workspace: Workspace, name: str) -> Side:
     typed = request.GET.get(name, "").strip()
     if not typed:
         return Side(typed="")
-    if typed == "draft" and allows(request.role, "registry.view"):
+    if typed == "draft":
         return Side(typed=typed, document=working.copy_of(workspace).document)
     live = workspace.live_revision
     number = live.number if typed == "live" and live else _number(typed)

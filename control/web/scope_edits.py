@@ -13,15 +13,17 @@ from django.views.decorators.http import require_http_methods
 
 from control.access import may
 from control.models import HarnessKey
-from control.web import toasts
+from control.web import noting, toasts
 from control.web.confirming import Confirmation, ask, named
 from control.web.finding import Named, Query
 from control.web.forms.endpoints import sentence
-from control.web.forms.scopes import ScopeForm
+from control.web.forms.scopes import HARNESS, WORDS, ScopeForm, document
+from control.web.merging import Document
+from control.web.whole import WholeEditor
 from routing import inventory, working
 from routing.engine.catalog import Catalog
 from routing.engine.policies import known_policies
-from routing.errors import InvalidRegistry, StaleDraft
+from routing.errors import InvalidRegistry
 from routing.models import Workspace
 from routing.services import entries
 
@@ -34,13 +36,61 @@ SHOWN = 12
 def edit(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
     body = _find(workspace, name)
     if request.method != "POST":
-        return _shown(request, workspace, body, ScopeForm.of(body, entries.version(body)))
+        return _shown(request, workspace, body, WHOLE.opened(body))
     form = ScopeForm.posted(request.POST)
     if request.POST.get("do", "").partition(":")[0] in ("find", "add"):
         return _shown(request, workspace, body, form)
-    if form.read != entries.version(body) and ScopeForm.of(body, "").changes() != form.changes():
-        return _conflict(request, workspace, body, form)
     return _saved(request, workspace, body, form)
+
+
+class ScopeWhole(WholeEditor):
+    section = "scopes"
+    lists = ("deny",)
+
+    def form_of(self, body: Document) -> ScopeForm:
+        return ScopeForm.of(body)
+
+    def label(self, name: str) -> str:
+        return WORDS[name]
+
+    def path(self, name: str) -> str:
+        return name.replace(HARNESS, "harness.")
+
+    def changes(self, given: Mapping[str, Any], body: Document) -> Document:
+        return document(given, body.get("harness") or {})
+
+    def words(self, name: str, value: Any) -> Any:
+        if value is None:
+            return UNSET[name]
+        if value is True:
+            return "Yes"
+        return "None" if value == [] and name in ("endpoints", "tools", "data_zones") else super().words(name, value)
+
+    def write(self, request: Any, workspace: Workspace, body: Document, changes: Document) -> Document:
+        """The scope default is there without being written down, and is written down by its first edit."""
+        if working.copy_of(workspace).entry("scopes", body["name"]) is not None:
+            return super().write(request, workspace, body, changes)
+        given = {key: value for key, value in {**body, **changes}.items() if value is not None}
+        return entries.add(workspace, "scopes", given, by=request.actor, message=noting.of(request))
+
+
+UNSET = {
+    "endpoints": "All",
+    "tools": "All of these endpoints",
+    "deny": "Nothing",
+    "pins": "As the gateway has them",
+    "mode": "Calls pass through the gateway",
+    "expose": "As the gateway has it",
+    "policy": "default",
+    "policies": "Its own policy alone",
+    "data_zones": "Any",
+    "tool_schema_budget_bytes": "No limit",
+    "default_endpoint": "None",
+    "harness_type": "Not told",
+    "harness_path": "Not told",
+    "harness_disabled": "No",
+}
+WHOLE = ScopeWhole()
 
 
 def _find(workspace: Workspace, name: str) -> dict[str, Any]:
@@ -50,37 +100,15 @@ def _find(workspace: Workspace, name: str) -> dict[str, Any]:
     return body or {"name": "default"}
 
 
-def _saved(request: Any, workspace: Workspace, body: Mapping[str, Any], form: ScopeForm) -> HttpResponse:
+def _saved(request: Any, workspace: Workspace, body: Document, form: ScopeForm) -> HttpResponse:
     name = body["name"]
-    try:
-        if working.copy_of(workspace).entry("scopes", name) is None:
-            given = {key: value for key, value in form.changes().items() if value is not None}
-            after = entries.add(workspace, "scopes", {"name": name, **given}, by=request.actor)
-        else:
-            read = entries.version(body)
-            after = entries.edit(workspace, "scopes", name, form.changes(), by=request.actor, read=read)
-    except InvalidRegistry as error:
-        form.refuse(error.details)
+    if form.refuse_states():
         return _shown(request, workspace, body, form, status=422)
-    except StaleDraft:
-        return _conflict(request, workspace, _find(workspace, name), form)
-    action = reverse("scope-edit", args=[workspace.name, name])
-    undo = {"read": entries.version(after), "key": "", "fields": ScopeForm.of(body, "").fields()}
-    toasts.saved(request, f"Scope {name} saved to the draft", action=action, undo=undo)
+    saved, status = WHOLE.attempt(request, workspace, body, form)
+    if saved is None:
+        return _shown(request, workspace, body, form, status=status)
+    WHOLE.tell(request, saved, f"Scope {name}", back=reverse("scope", args=[workspace.name, name]))
     return redirect("scope", workspace.name, name)
-
-
-def _conflict(request: HttpRequest, workspace: Workspace, body: Mapping[str, Any], form: ScopeForm) -> HttpResponse:
-    theirs, mine = ScopeForm.of(body, ""), form
-    sides = {"theirs": _words(theirs), "mine": _words(mine), "read": entries.version(body)}
-    return _shown(request, workspace, body, form, status=409, conflict=sides)
-
-
-def _words(form: ScopeForm) -> list[str]:
-    given = {key: value for key, value in form.changes().items() if value is not None}
-    return [
-        f"{key}: {', '.join(value) or 'none' if isinstance(value, list) else value}" for key, value in given.items()
-    ]
 
 
 def _shown(
@@ -90,17 +118,14 @@ def _shown(
     form: ScopeForm,
     *,
     status: int = 200,
-    conflict: Any = None,
 ) -> HttpResponse:
     copy = working.copy_of(workspace)
     context = {
         "name": body["name"],
         "form": form,
-        "lists": form.lists,
-        "conflict": conflict,
         "policies": sorted(known_policies(copy.registry.policies)),
         "found": _found(workspace, form.find),
-        "back": reverse("scope-edit", args=[workspace.name, body["name"]]),
+        "sides": form.meeting.conflicts,
     }
     return render(request, "scopes/edit.html", context, status=status)
 
@@ -137,7 +162,7 @@ def reach_changes(workspace: Workspace, live: Catalog, name: str) -> dict[str, A
 # --- a new one, and the end of one ----------------------------------------------------------------------------------
 @require_http_methods(["GET", "HEAD", "POST"])
 @may("scope.edit")
-def create(request: HttpRequest, workspace: Workspace) -> HttpResponse:
+def create(request: Any, workspace: Workspace) -> HttpResponse:
     """A new scope that reaches nothing, or a copy of another."""
     given = request.POST if request.method == "POST" else request.GET
     copy = working.copy_of(workspace)
@@ -147,29 +172,33 @@ def create(request: HttpRequest, workspace: Workspace) -> HttpResponse:
         return render(request, "scopes/new.html", context)
     base = _find(workspace, context["like"]) if context["like"] else {"endpoints": []}
     try:
-        made = entries.add(workspace, "scopes", {**base, "name": context["name"]}, by=request.actor)  # type: ignore[attr-defined]
+        made = entries.add(
+            workspace, "scopes", {**base, "name": context["name"]}, by=request.actor, message=noting.of(request)
+        )
     except InvalidRegistry as error:
         context["problem"] = " ".join(sentence("It", detail) for detail in error.details)
         return render(request, "scopes/new.html", context, status=422)
-    messages.success(request, f"Scope {made['name']} is in the draft")
+    back = reverse("scopes", args=[workspace.name])
+    toasts.drafted(request, f"Scope {made['name']} is in the draft", about=f"scopes[{made['name']}]", back=back)
     return redirect("scope-edit", workspace.name, made["name"])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @may("scope.edit")
-def delete(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
+def delete(request: Any, workspace: Workspace, name: str) -> HttpResponse:
     """Asked first, with the keys that would be refused; refused while an expectation refers to it."""
     if working.copy_of(workspace).entry("scopes", name) is None:
         raise Http404
     if request.method != "POST":
         return ask(request, _question(workspace, name))
     try:
-        entries.remove(workspace, "scopes", [name], by=request.actor)  # type: ignore[attr-defined]
+        entries.remove(workspace, "scopes", [name], by=request.actor, message=noting.of(request))
     except InvalidRegistry as error:
         using = named(str(detail.get("path", "")).split(".")[0] for detail in error.details)
         messages.error(request, f"Scope {name} cannot be deleted: it is used by {using}.")
         return redirect("scope", workspace.name, name)
-    messages.success(request, f"Scope {name} is gone from the draft")
+    back = reverse("scope", args=[workspace.name, name])
+    toasts.drafted(request, f"Scope {name} is gone from the draft", about=f"scopes[{name}]", back=back)
     return redirect("scopes", workspace.name)
 
 

@@ -17,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
 from control.models import HarnessKey
-from control.web import scope_edits, tools, views
+from control.web import replaying, scope_edits, tools, views
 from control.web.filters import Filters, number, turns
 from routing import inventory, mapping, snapshot
 from routing.engine.catalog import Catalog
@@ -132,7 +132,11 @@ def page(request: HttpRequest, workspace: Workspace, name: str) -> HttpResponse:
     if request.htmx and is_live:  # type: ignore[attr-defined]
         return render(request, "scopes/detail.html#reached", context)
     context |= {"keys": _keys(workspace)[name], "is_draft": is_live and _differs(scope, body)}
-    context |= {"in_draft": body is not None, "has_entry": body is not None or name == "default"}
+    context |= {
+        "panel": replaying.of(request, workspace, "scope", name),
+        "in_draft": body is not None,
+        "has_entry": body is not None or name == "default",
+    }
     if context["is_draft"] or not is_live:
         context["changes"] = scope_edits.reach_changes(workspace, live.catalog, name)
     return render(request, "scopes/detail.html", context)

@@ -19,6 +19,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from control import gate, preferences
+from control.web import setup
 from control.web.context import THEME_COOKIE, THEMES
 from routing.models import Workspace
 
@@ -26,6 +27,8 @@ from routing.models import Workspace
 NO_MATCH = (
     "That name and password do not go together. After {limit} tries in a row, signing in waits for {minutes} minutes."
 )
+# What a form carries beside what somebody wrote: marks of what was read, which say nothing to a reader.
+UNSAID = ("read", "seen", "found")
 YEAR = 365 * 24 * 3600
 
 
@@ -51,7 +54,8 @@ def sign_in(request: HttpRequest) -> HttpResponseBase:
         return _page(request, next=request.POST.get("next", ""), held=held, username=name, problem=_no_match())
     login(request, user)
     back, sent = own_path(request, request.POST.get("next")), gate.released(held)
-    return render(request, "session/held.html", {"sent": sent, "back": back}) if sent else redirect(back)
+    context = {"sent": sent, "back": back, "unsaid": UNSAID}
+    return render(request, "session/held.html", context) if sent else redirect(back)
 
 
 def _no_match() -> str:
@@ -118,8 +122,10 @@ def zone(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """To the first workspace of the person, or to the gate."""
+    """To the first workspace of the person, to its setup while nothing is in it, or to the gate."""
     if not request.user.is_authenticated:
         return redirect("sign-in")
     first = Workspace.objects.visible_to(request.user).order_by("created_at").first()
-    return redirect("overview", first.name) if first else render(request, "session/no_workspace.html")
+    if first is None:
+        return render(request, "session/no_workspace.html")
+    return redirect("setup" if setup.leads(request.user, first) else "overview", first.name)

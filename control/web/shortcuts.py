@@ -41,6 +41,7 @@ GO = tuple(
 EVERYWHERE = (
     Shortcut(keys=("Ctrl", "K"), does="Find anything, or do something (⌘ K on a Mac)"),
     Shortcut(keys=("/",), does="Jump to the search field of the page"),
+    Shortcut(keys=("P",), does="Try a request in the playground", needs="registry.view"),
     Shortcut(keys=("z",), does="Undo what the message at the edge of the page tells of"),
     Shortcut(keys=("?",), does="This list"),
     Shortcut(keys=("Esc",), does="Close what is open; the focus goes back to where it was"),

@@ -152,7 +152,9 @@ def _first_reason(decision: Decision) -> str:
 
 
 def _above(decision: Decision) -> str:
-    """Why a route selects: its confidence beside the threshold that it had to reach."""
+    """Why a route selects: its confidence beside the threshold that it had to reach. A search has none."""
+    if decision.type == "search":
+        return "Looking ahead found it the best first step."
     reached, direct = chance(decision), (decision.thresholds or {}).get("direct")
     if reached is None or direct is None:
         return "The router selected it."

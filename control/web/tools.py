@@ -1,4 +1,4 @@
-"""Tools over all endpoints: the list, and the page of one, as the live revision has them."""
+"""Tools over all endpoints: the list as the live revision has them, with what the draft says otherwise and has besides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,13 +15,14 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from control.access import may
-from control.web import schemas, telling, views
+from control.web import views
+from control.web.context import draft_count
 from control.web.filters import Filters, number, turns
-from routing import inventory, listings, mapping, snapshot
-from routing.engine import load_registry
+from routing import inventory, listings, snapshot, working
 from routing.engine.catalog import Catalog
-from routing.engine.parts import ToolDoc
-from routing.models import EndpointRow, ToolRow, Workspace
+from routing.engine.inference import describe_traits
+from routing.engine.registry import TRAITS, Endpoint, Registry, Tool
+from routing.models import Workspace
 
 FILTERS = ("q", "endpoint", "category", "risk", "effect", "provenance")
 COLUMNS = (
@@ -32,7 +33,7 @@ COLUMNS = (
     ("effect", "Effect", ""),
 )
 SPAN = timedelta(days=30)
-SHOWN = 10  # decisions on the page of a tool
+MOST_DRAFTED = 1_000  # tools that the draft alone has, whose categories are offered as filters
 
 
 @require_safe
@@ -42,24 +43,30 @@ SHOWN = 10  # decisions on the page of a tool
 def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     live = snapshot.live(workspace.pk)
     filters = Filters.read(request, reverse("tools", args=[workspace.name]), FILTERS, tuple(inventory.SORTS))
-    docs = live.catalog.index.docs
+    draft = working.copy_of(workspace).registry if draft_count(workspace) else None
+    drafted = inventory.only_drafted(draft, live.catalog) if draft else []
+    docs: list[inventory.Listed] = [*live.catalog.index.docs, *drafted]
     found = inventory.ordered(chosen(filters).apply(docs), filters.sort or "tool")
     page = inventory.cut(found, number(request))
-    context = {
+    context: dict[str, Any] = {
         "filters": filters,
         "chosen": filters.chosen,
         "active": filters.chips({"q": "about", "provenance": "known as"}),
         "clear": filters.clear,
         "heads": filters.heads(COLUMNS, "tool"),
-        "rows": _rows(workspace, live.catalog, page.rows),
+        "rows": _rows(workspace, live.catalog, draft, page.rows),
         "total": len(docs),
-        "endpoints": sorted(endpoint.name for endpoint in live.catalog.registry.endpoints),
-        "categories": sorted({doc.traits.category for doc in docs}),
+        "drafted": len(drafted),
+        "endpoints": sorted(
+            {endpoint.name for endpoint in live.catalog.registry.endpoints} | {one.endpoint.name for one in drafted}
+        ),
+        "categories": sorted({doc.traits.category for doc in docs[: len(live.catalog.index.docs) + MOST_DRAFTED]}),
         "risks": inventory.RISKS,
         "effects": inventory.EFFECTS,
         "provenances": inventory.PROVENANCES,
         "revision": live.revision,
-        "waiting": not docs and ToolRow.objects.filter(endpoint__workspace=workspace).exists(),
+        "seen": workspace.draft_version,
+        "back": request.get_full_path(),
     } | turns(filters, page)
     return render(request, "tools/list.html" + ("#list" if request.htmx else ""), context)  # type: ignore[attr-defined]
 
@@ -74,90 +81,61 @@ def address(workspace: Workspace, public: str) -> str:
     return f"{reverse('tools', args=[workspace.name])}/{quote(public, safe='')}"
 
 
-def _rows(workspace: Workspace, catalog: Catalog, docs: Any) -> list[dict[str, Any]]:
+def _rows(workspace: Workspace, catalog: Catalog, draft: Registry | None, docs: Any) -> list[dict[str, Any]]:
     recommended = _recommended(workspace, [doc.public for doc in docs])
-    return [line(workspace, catalog, doc) | {"recommended": recommended.get(doc.public, 0)} for doc in docs]
+    drafted = _drafted(draft, docs)
+    return [
+        line(workspace, catalog, doc)
+        | {"recommended": recommended.get(doc.public, 0), "pick": f"{doc.endpoint.name}__{doc.wire}"}
+        | _draft_of(doc, drafted.get((doc.endpoint.name, doc.wire)))
+        for doc in docs
+    ]
 
 
-def line(workspace: Workspace, catalog: Catalog, doc: ToolDoc) -> dict[str, Any]:
+def _drafted(draft: Registry | None, docs: Any) -> dict[tuple[str, str], tuple[Endpoint, Tool]]:
+    """These tools as the draft has them; without one it says what is live."""
+    if draft is None:
+        return {(doc.endpoint.name, doc.wire): (doc.endpoint, doc.tool) for doc in docs}
+    wanted = {(doc.endpoint.name, doc.wire) for doc in docs}
+    names = {endpoint for endpoint, _ in wanted}
+    return {
+        (endpoint.name, tool.name): (endpoint, tool)
+        for endpoint in draft.endpoints
+        if endpoint.name in names
+        for tool in endpoint.tools
+        if (endpoint.name, tool.name) in wanted
+    }
+
+
+def _draft_of(doc: inventory.Listed, drafted: tuple[Endpoint, Tool] | None) -> dict[str, Any]:
+    """What the draft says otherwise of a tool, in words, and whether it has it at all."""
+    if isinstance(doc, inventory.DraftedTool):
+        return {"in_draft": True, "draft": ["in the draft only"]}
+    if drafted is None:
+        return {"in_draft": False, "draft": ["not in the draft"]}
+    endpoint, tool = drafted
+    was, will = doc.endpoint.enabled and doc.tool.enabled, endpoint.enabled and tool.enabled
+    words = [] if was == will else [f"switched {'on' if will else 'off'} in the draft"]
+    if tool != doc.tool:
+        traits = describe_traits(tool)
+        changed = [
+            f"{one} {getattr(traits, one)}" for one in TRAITS if getattr(traits, one) != getattr(doc.traits, one)
+        ]
+        words += [f"{', '.join(changed)} in the draft"] if changed else []
+    return {"in_draft": True, "draft": words}
+
+
+def line(workspace: Workspace, catalog: Catalog, doc: inventory.Listed) -> dict[str, Any]:
     """A tool as a row of a table."""
-    return {"doc": doc, "address": address(workspace, doc.public), "available": catalog.is_available(doc)}
+    is_live = not isinstance(doc, inventory.DraftedTool)
+    available = is_live and catalog.is_available(doc)
+    return {"doc": doc, "address": address(workspace, doc.public), "available": available, "is_live": is_live}
 
 
 def _recommended(workspace: Workspace, names: list[str]) -> dict[str, int]:
     """Decisions of the last days by the tool that they named."""
-    return dict(_recent(workspace).filter(target__in=names).order_by().values_list("target").annotate(n=Count("pk")))
+    return dict(recent(workspace).filter(target__in=names).order_by().values_list("target").annotate(n=Count("pk")))
 
 
-def _recent(workspace: Workspace) -> Any:
+def recent(workspace: Workspace) -> Any:
     return listings.decisions(workspace).filter(created_at__gte=timezone.now() - SPAN)
-
-
-# --- one tool -------------------------------------------------------------------------------------------------------
-@require_safe
-@may("registry.view")
-def page(request: HttpRequest, workspace: Workspace, public: str) -> HttpResponse:
-    catalog = snapshot.live(workspace.pk).catalog
-    pair = catalog.pair(public)
-    doc = catalog.tool(*pair) if pair else None
-    context = _told(workspace, catalog, doc, is_live=True) if doc else _of_draft(workspace, public)
-    return render(request, "tools/detail.html", context)
-
-
-def _of_draft(workspace: Workspace, public: str) -> dict[str, Any]:
-    """A tool that is nowhere but in the draft: its endpoint is compiled by itself."""
-    row = (
-        EndpointRow.objects.filter(workspace=workspace, name=public.partition("__")[0])
-        .prefetch_related("tools")
-        .first()
-    )
-    if row is None:
-        raise Http404
-    catalog = load_registry({"version": 1, "endpoints": [mapping.endpoint_document(row)]})
-    pair = catalog.pair(public)
-    doc = catalog.tool(*pair) if pair else None
-    if doc is None:
-        raise Http404
-    return _told(workspace, catalog, doc, is_live=False)
-
-
-def _told(workspace: Workspace, catalog: Catalog, doc: ToolDoc, *, is_live: bool) -> dict[str, Any]:
-    recent = _recent(workspace).filter(target=doc.public)
-    total, capped = listings.counted(recent)
-    return {
-        "doc": doc,
-        "tool": doc.tool,
-        "is_live": is_live,
-        "available": catalog.is_available(doc),
-        "off": [word for word, on in (("its endpoint", doc.endpoint.enabled), ("it", doc.tool.enabled)) if not on],
-        "in_draft": _in_draft(workspace, doc),
-        "traits": [
-            {"name": name, "value": getattr(doc.traits, name), "provenance": doc.traits.provenance[name]}
-            for name in inventory.TRAITS
-        ],
-        "annotations": sorted((str(key), str(value)) for key, value in doc.tool.annotations.items()),
-        "inputs": schemas.told(doc.tool.input_schema),
-        "outputs": schemas.told(doc.tool.output_schema) if doc.tool.output_schema else None,
-        "reach": [_reached(one) for one in inventory.scopes_of(catalog, doc)] if is_live else None,
-        "decisions": [
-            {"decision": row, "verdict": telling.verdict(row), "chance": telling.chance(row)}
-            for row in recent.order_by("-pk")[:SHOWN]
-        ],
-        "decided": total,
-        "capped": capped,
-    }
-
-
-def _in_draft(workspace: Workspace, doc: ToolDoc) -> bool:
-    rows: Any = ToolRow.objects.filter(endpoint__workspace=workspace, endpoint__name=doc.endpoint.name, name=doc.wire)
-    return bool(rows.exists())
-
-
-def _reached(reach: inventory.Reach) -> dict[str, Any]:
-    if not reach.permitted:
-        shape, word = "no_match", "Not reached"
-    elif not reach.available:
-        shape, word = "ambiguous", "Permitted, but off"
-    else:
-        shape, word = "confident", "Reached"
-    return {"scope": reach.scope, "shape": shape, "word": word, "pinned": reach.permitted and reach.pinned}

@@ -9,17 +9,16 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from control import saved
-from control.access import allows, may
+from control.access import allows, may, must
 from control.models import SavedView
-from control.web import toasts
+from control.web import going, toasts
 from control.web.filters import ALL, LONGEST
 from routing.errors import InvalidRequest
 from routing.models import Workspace
@@ -31,6 +30,7 @@ LISTS = {
     "tools": ("Tools", "registry.view"),
     "capabilities": ("Capabilities", "registry.view"),
     "scopes": ("Scopes", "registry.view"),
+    "expectations": ("Expectations", "registry.view"),
     "revisions": ("Revisions", "revision.view"),
     "audit": ("Audit log", "audit.view"),
 }
@@ -122,7 +122,7 @@ def _save(request: Any, workspace: Workspace) -> HttpResponse:
         by=request.actor,
     )
     messages.success(request, f"View {view.name} saved{' for everybody here' if shared else ''}")
-    return _to(request, f"{reverse(page, args=[workspace.name])}?{query or ALL}")
+    return going.to(request, f"{reverse(page, args=[workspace.name])}?{query or ALL}")
 
 
 def _query(given: str) -> str:
@@ -133,7 +133,7 @@ def _rename(request: Any, workspace: Workspace) -> HttpResponse:
     view = _own(request, workspace)
     saved.rename(view, request.POST.get("name", "")[:1000], by=request.actor)
     messages.success(request, f"View renamed to {view.name}")
-    return _to(request, reverse("views", args=[workspace.name]))
+    return going.to(request, reverse("views", args=[workspace.name]))
 
 
 def _remove(request: Any, workspace: Workspace) -> HttpResponse:
@@ -142,21 +142,21 @@ def _remove(request: Any, workspace: Workspace) -> HttpResponse:
     again += [("shared", "yes")] if view.shared else []
     saved.remove(view, by=request.actor)
     toasts.saved(request, f"View {view.name} deleted", action=here, undo={"fields": again})
-    return _to(request, here)
+    return going.to(request, here)
 
 
 def _default(request: Any, workspace: Workspace) -> HttpResponse:
     view = _find(request, workspace)
     saved.choose(request.user, view)
     messages.success(request, f"{LISTS[view.page][0]} opens with {view.name} from now on")
-    return _to(request, reverse("views", args=[workspace.name]))
+    return going.to(request, reverse("views", args=[workspace.name]))
 
 
 def _usual(request: Any, workspace: Workspace) -> HttpResponse:
     view = _find(request, workspace)
     saved.choose_none(request.user, view)
     messages.success(request, f"{LISTS[view.page][0]} opens without a view from now on")
-    return _to(request, reverse("views", args=[workspace.name]))
+    return going.to(request, reverse("views", args=[workspace.name]))
 
 
 _DEEDS: dict[str, Callable[[Any, Workspace], HttpResponse]] = {
@@ -187,11 +187,4 @@ def _own(request: Any, workspace: Workspace) -> SavedView:
 
 
 def _refuse_unless(request: Any, action: str) -> None:
-    if not allows(request.role, action):
-        raise PermissionDenied(f"Your role here, {request.role}, does not include this.")
-
-
-def _to(request: HttpRequest, address: str) -> HttpResponse:
-    if request.htmx:  # type: ignore[attr-defined]
-        return HttpResponse(status=204, headers={"HX-Redirect": address})
-    return redirect(address)
+    must(request, action, "this")

@@ -53,8 +53,19 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
     ("router_error", WARN, "The decision provider's answer could not be used, so the planner chooses."),
     ("max_route_steps", WARN, "The session has used all of its routing steps."),
     ("fallback_circuit_open", WARN, "Too many fallbacks in a row: the session's circuit is open until it is reset."),
+    ("loop_repeat", WARN, "The session's latest executions are the same action again and again."),
+    ("loop_alternation", WARN, "The session's latest executions go back and forth between two actions."),
+    ("loop_cycle", WARN, "The session's latest executions go round in a circle."),
+    (
+        "circuit_opened",
+        WARN,
+        "With this fallback the session's circuit opened: no more routes until it is reset or time has passed.",
+    ),
+    ("circuit_closed", NOTE, "This selection closed the session's circuit again."),
     ("missing_openrouter_api_key", WARN, "The provider has no credential, so nothing was asked of it."),
     ("mcts_no_tools", WARN, "The first state offers no tool, so there is nothing to look ahead to."),
+    ("mcts_no_simulated_action", WARN, "The search ended before it had tried a first step."),
+    ("cancelled", NOTE, "Somebody cancelled the search; this is its best so far."),
     ("mcts_no_evidence", WARN, "The ledger holds too little evidence to look ahead."),
 )
 REASONS: dict[str, Reason] = {
@@ -85,6 +96,9 @@ _BADGES: dict[str, Badge] = {
         ("fallback", "fallback", "Fallback"),
         ("unavailable", "denied", "Unavailable"),
         ("failed", "denied", "Failed"),
+        ("allow", "confident", "Allow"),
+        ("ask", "ambiguous", "Ask"),
+        ("deny", "denied", "Deny"),
         ("cancelled", "no_match", "Cancelled"),
         ("queued", "unknown", "Queued"),
         ("running", "unknown", "Running"),
@@ -96,12 +110,15 @@ _BADGES: dict[str, Badge] = {
         ("success", "confident", "Success"),
         ("failure", "denied", "Failure"),
         ("partial", "ambiguous", "Partial"),
+        ("canary", "unknown", "Canary"),
         ("live", "confident", "Live"),
         ("proposed", "unknown", "Proposed"),
         ("approved", "confident", "Approved"),
         ("rejected", "denied", "Rejected"),
         ("superseded", "no_match", "Superseded"),
         ("unpublished", "no_match", "Not published"),
+        ("right", "confident", "Right"),
+        ("wrong", "denied", "Wrong"),
         ("done", "confident", "Done"),
         ("refused", "denied", "Refused"),
     )
@@ -143,13 +160,37 @@ GROUP_ORDER = (
 
 RISKS = ("low", "medium", "high", "critical")
 SOURCE_WORDS = {
-    "provider": "a decision provider",
+    "provider": "a provider of the policy",
     "cache": "the route cache",
     "coalesced": "an equal request that was under way",
     "local": "the local ranker",
     "session": "the session's limits",
     "none": "no provider",
 }
+# Why a choice may be handed back to the planner.
+FALLBACKS = (
+    *(
+        "planner_only",
+        "no_tools",
+        "no_matching_tool",
+        "no_matching_category",
+        "low_confidence",
+        "low_category_confidence",
+    ),
+    *("planner_confirmation", "provider_error", "router_error", "max_route_steps", "fallback_circuit_open"),
+    *("missing_openrouter_api_key", "mcts_no_tools", "mcts_no_evidence"),
+)
+# What was called after a recommendation, by the name of its filter.
+AGREEMENT_WORDS = {"same": "what was recommended", "other": "something else", "not_called": "no call reported"}
+TURN_WORDS = {
+    "loop_repeat": "the same action repeated",
+    "loop_alternation": "two actions in turns",
+    "loop_cycle": "going round in a circle",
+    "circuit_opened": "circuit opened",
+    "circuit_closed": "circuit closed again",
+}
+OUTCOME_WORDS = {"failed": "a failure", "reported": "reported"}
+LABEL_WORDS = {"right": "labelled right", "wrong": "labelled wrong", "none": "not labelled"}
 TYPE_WORDS = {
     "resolve": "resolve",
     "route": "route",

@@ -18,8 +18,12 @@ The tour, in the order of a request:
                 say what it is told, `cache` keeps answers, `shortlist` leaves the likeliest of too many tools
     search      which step first, looking several ahead: over a graph or a simulator
     session     steps and fallbacks of a task, `loops` what goes round in it, `execution` whether a choice may be run
+                (`execution_review` finds rules that never decide)
     decision_table  what was chosen, judged: selected, to be confirmed, or a fallback with its reason
     expectations  what a document expects of itself, asked
+    replay      recorded decisions made again under two catalogs (`masking` keeps secrets out of what is recorded)
+    lab         what another threshold would have done to answers that turned out right or wrong
+    doctor      what of a catalog would go wrong before anybody asks: hints that clash, tools that nothing finds
 
 Errors are in `errors`; `policies` is the table of every setting, `canonical` the one spelling that digests are made of.
 

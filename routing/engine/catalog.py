@@ -14,15 +14,19 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from routing.engine.calibration import SHIPPED, Calibration
 from routing.engine.errors import RegistryError
+from routing.engine.execution import RuleExecutionPolicy
 from routing.engine.index import Index
+from routing.engine.naming import ToolNames
 from routing.engine.parts import Part, ToolDoc, compile_endpoint
+from routing.engine.permission import Rules, rules
 from routing.engine.policies import EffectivePolicy, effective
 from routing.engine.registry import Registry, Scope
 from routing.engine.sayings import sayings
-from routing.engine.scope import Names, Rules, View, rules
+from routing.engine.scope import View
 
 DEFAULT = "default"
 
@@ -31,7 +35,8 @@ class Catalog:
     """Immutable, and safe to share between threads."""
 
     __slots__ = (
-        "_names",
+        "_executions",
+        "_is_available",
         "_offline",
         "_policies",
         "_revisions",
@@ -39,6 +44,7 @@ class Catalog:
         "_views",
         "calibration",
         "index",
+        "names",
         "registry",
         "scopes",
     )
@@ -51,10 +57,12 @@ class Catalog:
         )
         self.index = Index(_parts(registry, previous))
         self._offline = frozenset(offline)
-        self._names = Names(self.index.parts)
-        self._rules = {name: rules(scope, registry.groups, self._names) for name, scope in self.scopes.items()}
+        self.names = ToolNames({part.endpoint.name: part.names for part in self.index.parts}.get)
+        self._rules = {name: rules(scope, registry.groups, self.names) for name, scope in self.scopes.items()}
         self._views: dict[tuple[str, bool], View] = {}
+        self._is_available: npt.NDArray[np.bool_] | None = None
         self._policies: dict[str, EffectivePolicy] = {}
+        self._executions: dict[str, RuleExecutionPolicy] = {}
         self._revisions: dict[str, str] = {}
 
     @property
@@ -90,13 +98,19 @@ class Catalog:
 
     def pair(self, name: str) -> tuple[str, str] | None:
         """Either spelling of a tool's name -> (endpoint, wire name)."""
-        return self._names.pair(name)
+        return self.names.pair(name)
 
     def policy(self, name: str) -> EffectivePolicy:
         """A policy with what it extends and every default filled in."""
         if name not in self._policies:
             self._policies[name] = effective(name, self.registry.policies)
         return self._policies[name]
+
+    def execution(self, name: str) -> RuleExecutionPolicy:
+        """The execution rules of a policy, which know a tool of this catalog in either spelling."""
+        if name not in self._executions:
+            self._executions[name] = RuleExecutionPolicy.of(self.policy(name).execution, names=self.names)
+        return self._executions[name]
 
     def is_available(self, doc: ToolDoc) -> bool:
         """Neither switched off nor known to be away. Unknown is not away."""
@@ -113,10 +127,22 @@ class Catalog:
 
     def _view(self, scope: str, *, whole: bool) -> View:
         if (scope, whole) not in self._views:
-            rule, docs = self._rules[scope], self.index.docs
-            seen = (rule.permit(doc.endpoint.name, doc.wire) and (whole or self.is_available(doc)) for doc in docs)
-            self._views[scope, whole] = View(self.index, np.fromiter(seen, np.bool_, len(docs)))
+            permitted = self._permitted(self._rules[scope])
+            self._views[scope, whole] = View(self.index, permitted if whole else permitted & self._available())
         return self._views[scope, whole]
+
+    def _permitted(self, rule: Rules) -> npt.NDArray[np.bool_]:
+        found = np.zeros(len(self.index.docs), np.bool_)
+        for part in self.index.parts:
+            name, first = part.endpoint.name, self.index.first_doc[part.endpoint.name]
+            if rule.tools is not None or rule.permit_some(name):
+                found[first : first + len(part.docs)] = [rule.permit(name, doc.wire) for doc in part.docs]
+        return found
+
+    def _available(self) -> npt.NDArray[np.bool_]:
+        if self._is_available is None:
+            self._is_available = np.fromiter(map(self.is_available, self.index.docs), np.bool_, len(self.index.docs))
+        return self._is_available
 
     def tool(self, endpoint: str, wire: str) -> ToolDoc | None:
         return self.index.tool(endpoint, wire)

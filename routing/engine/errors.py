@@ -34,7 +34,8 @@ class ProviderError(RouterError):
     """A decision provider did not answer.
 
     `kind` is its class: credential, payment, request, overload, server, redirect, connection, timeout or refused (nothing
-    was sent); None where nobody said. `status` is that of HTTP; `retry_after_s` is how long the provider asks to be left alone.
+    was sent); None where nobody said. `status` is that of HTTP; `retry_after_s` is how long the provider asks to be left alone;
+    `requests` is how many were sent in vain.
     """
 
     def __init__(
@@ -44,8 +45,10 @@ class ProviderError(RouterError):
         kind: str | None = None,
         status: int | None = None,
         retry_after_s: float | None = None,
+        requests: int = 0,
     ) -> None:
         super().__init__(message)
+        self.requests = requests
         self.kind = kind
         self.status = status
         self.retry_after_s = retry_after_s
@@ -56,7 +59,9 @@ class ProviderTimeoutError(ProviderError):
 
 
 class InvalidProviderResponse(RouterError):
-    """A decision provider answered something that is no decision."""
+    """A decision provider answered something that is no decision. `requests` is how many were sent for it."""
+
+    requests: int = 0
 
 
 class UnknownToolError(RouterError):

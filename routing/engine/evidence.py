@@ -89,7 +89,7 @@ class Asked(NamedTuple):
 class Evidence:
     """All that the words of a request meet, laid end to end, word by word."""
 
-    __slots__ = ("_asked", "_ends", "_index", "_rough", "covers", "tools", "won")
+    __slots__ = ("_asked", "_ends", "_index", "covers", "rough_shares", "tools", "won")
 
     def __init__(self, index: Index, asked: Sequence[Asked]) -> None:
         self._index, self._asked = index, asked
@@ -99,7 +99,7 @@ class Evidence:
         self.tools: Ints = np.concatenate([_NO_TOOLS, *(one.tools for one in met)])
         shares = np.concatenate([_NO_SHARES, *(one.shares for one in met)], axis=1)
         shares *= np.array([entry.worth for entry in asked]).repeat(lengths)
-        self.won, self.covers, self._rough = shares
+        self.won, self.covers, self.rough_shares = shares
 
     def total(self, shares: Array) -> Array:
         """What the entries bring each tool of the index."""
@@ -107,7 +107,15 @@ class Evidence:
 
     def rough(self) -> Array:
         """What each tool of the index would win if every posting counted: never too little."""
-        return self.total(self._rough)
+        return self.total(self.rough_shares)
+
+    def cells(self, rows: Places, width: int) -> Places:
+        """Where each entry stands in a table of so many tools across, of which each term fills its row."""
+        return self.tools + (rows * width).repeat(np.diff(self._ends, prepend=0))
+
+    def term_of(self, entries: Places) -> Places:
+        """The number of the term that each of these entries is of."""
+        return np.asarray(self._ends.searchsorted(entries, "right"), np.intp)
 
     def entries(self, places: Places) -> Places:
         """Terms down, these tools across: the entry of each, -1 where there is none."""

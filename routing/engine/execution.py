@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 from routing.engine.errors import RouterConfigurationError
 from routing.engine.inference import infer_traits
 from routing.engine.models import RouteDecision, ToolDescriptor
+from routing.engine.naming import ToolNames
 from routing.engine.policies import EFFECTS, RISKS, VERDICTS
 
-_FACTS = ("effect", "risk", "category", "tool", "endpoint", "scope")
+FACTS = ("effect", "risk", "category", "tool", "endpoint", "scope")
+_OTHER = "\0"  # a name that no rule can say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +73,25 @@ class ExecutionRule:
         return cls(**given)
 
     def holds(self, proposal: Proposal) -> bool:
-        return all(getattr(self, name) in (None, getattr(proposal, name)) for name in _FACTS) and (
-            self.min_confidence is None or proposal.confidence >= self.min_confidence
-        )
+        return self.fits(proposal) and (self.min_confidence is None or proposal.confidence >= self.min_confidence)
 
-    def covers(self, other: ExecutionRule) -> bool:
-        """Whether this rule holds wherever the other one does."""
-        return all(getattr(self, name) in (None, getattr(other, name)) for name in _FACTS) and (
-            not self.min_confidence or (other.min_confidence or 0) >= self.min_confidence
-        )
+    def fits(self, proposal: Proposal) -> bool:
+        """Whether all facts hold, whatever the confidence."""
+        return all(same_fact(name, getattr(self, name), getattr(proposal, name)) for name in FACTS)
+
+    def misses(self, proposal: Proposal) -> tuple[str, ...]:
+        """The fields that do not hold: facts, and `min_confidence` where the confidence is too low."""
+        unsure = self.min_confidence is not None and proposal.confidence < self.min_confidence
+        facts = (name for name in FACTS if not same_fact(name, getattr(self, name), getattr(proposal, name)))
+        return (*facts, *(("min_confidence",) if unsure else ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One rule that was asked: `rules[2]`, and the fields that do not hold; none of the rule that decided."""
+
+    rule: str
+    misses: tuple[str, ...] = ()
 
 
 class ExecutionPolicy(Protocol):
@@ -99,15 +111,25 @@ class RuleExecutionPolicy:
     rules: tuple[ExecutionRule, ...] = ()
     medium_min_confidence: float | None = None
     scope: str | None = field(default=None, kw_only=True)  # where the policy is used, for rules that name one
+    names: ToolNames | None = field(default=None, kw_only=True, compare=False, repr=False)  # tools in other spellings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", tuple(self.rules))
+        rules = tuple(self.rules)
+        if self.names is not None:
+            rules = tuple(replace(rule, tool=self._public(rule.tool, rule.endpoint)) for rule in rules)
+        object.__setattr__(self, "rules", rules)
         _check_share("medium_min_confidence", self.medium_min_confidence)
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], *, scope: str | None = None) -> RuleExecutionPolicy:
-        """What a policy's `execution` block says. Raises RouterConfigurationError, naming the rule that is wrong."""
-        return cls(tuple(_numbered(settings.get("rules") or ())), settings.get("medium_min_confidence"), scope=scope)
+    def of(
+        cls, settings: Mapping[str, Any], *, scope: str | None = None, names: ToolNames | None = None
+    ) -> RuleExecutionPolicy:
+        """What a policy's `execution` block says. Raises RouterConfigurationError, naming the rule that is wrong.
+
+        With `names` a tool that they know is the same in every spelling, in rules and in proposals.
+        """
+        rules = tuple(_numbered(settings.get("rules") or ()))
+        return cls(rules, settings.get("medium_min_confidence"), scope=scope, names=names)
 
     async def allow(self, decision: RouteDecision, tool: ToolDescriptor) -> bool:
         """Whether the verdict is `allow`. What is to be asked about is not allowed yet."""
@@ -122,14 +144,32 @@ class RuleExecutionPolicy:
         return self.judge_proposal(_proposal(decision, tool, endpoint, self.scope))
 
     def judge_proposal(self, proposal: Proposal) -> Verdict:
+        proposal = self._spelled(proposal)
         for place, rule in enumerate(self.rules):
             if rule.holds(proposal):
-                return Verdict(verdict=rule.verdict, rule=f"rules[{place}]")
+                return Verdict(verdict=rule.verdict, rule=rule_id(place))
         return Verdict(verdict=self._by_risk(proposal), rule=f"default.{proposal.risk}")
 
+    def trace(self, proposal: Proposal) -> list[Asked]:
+        """The rules that were asked, in their order: those passed over and why, and last the one that decided, if any did."""
+        proposal = self._spelled(proposal)
+        asked: list[Asked] = []
+        for place, rule in enumerate(self.rules):
+            asked.append(Asked(rule=rule_id(place), misses=rule.misses(proposal)))
+            if not asked[-1].misses:
+                break
+        return asked
+
     def unreachable(self) -> list[int]:
-        """The places of rules that can never decide, since an earlier one holds wherever they do."""
-        return [place for place, rule in enumerate(self.rules) if any(one.covers(rule) for one in self.rules[:place])]
+        """The places of rules that can never decide, whatever is proposed: earlier ones take all that they could."""
+        return [place for place in range(len(self.rules)) if taken_before(self.rules, place) is not None]
+
+    def _spelled(self, proposal: Proposal) -> Proposal:
+        public = self._public(proposal.tool)
+        return proposal if public == proposal.tool else replace(proposal, tool=public or proposal.tool)
+
+    def _public(self, tool: str | None, endpoint: str | None = None) -> str | None:
+        return tool if tool is None or self.names is None else self.names.public(tool, endpoint)
 
     def _by_risk(self, proposal: Proposal) -> str:
         if proposal.risk == "low":
@@ -153,9 +193,63 @@ class DefaultExecutionPolicy:
         return await RuleExecutionPolicy((), self.medium_min_confidence).allow(decision, tool)
 
 
-def judge_execution(settings: Mapping[str, Any], proposal: Proposal) -> Verdict:
-    """What a policy's `execution` block says about a proposal: as `RuleExecutionPolicy`."""
-    return RuleExecutionPolicy.of(settings).judge_proposal(proposal)
+def rule_id(place: int) -> str:
+    """How a verdict names the rule that decided: its place in the list that the policy comes to."""
+    return f"rules[{place}]"
+
+
+def taken_before(
+    rules: Sequence[ExecutionRule],
+    place: int,
+    proposals: Iterable[Proposal] | None = None,
+    floor: Callable[[Proposal], float] = lambda proposal: 0.0,
+) -> set[int] | None:
+    """The earlier rules that together take all that this one could decide; None when something is left to it.
+
+    `proposals` are all that may meet the rule; without them, all that there can be. No confidence is below `floor`.
+    """
+    rule, takers = rules[place], set[int]()
+    for proposal in _boundless(rule) if proposals is None else proposals:
+        least = max(rule.min_confidence or 0.0, floor(proposal))
+        taking = _taking(rules[:place], proposal, least)
+        if taking is None:
+            return None
+        takers |= taking
+    return takers
+
+
+def _taking(earlier: Sequence[ExecutionRule], proposal: Proposal, least: float) -> set[int] | None:
+    """Earlier rules that decide on a proposal at every confidence from `least` on; None when they leave some."""
+    taking, from_ = set(), math.inf
+    for place, rule in enumerate(earlier):
+        if rule.fits(proposal) and (rule.min_confidence or 0.0) < from_:
+            taking.add(place)
+            from_ = rule.min_confidence or 0.0
+            if from_ <= least:
+                return taking
+    return None
+
+
+def _boundless(rule: ExecutionRule) -> Iterator[Proposal]:
+    """What may meet a rule, one of each kind: a name beyond all others stands for any that the rule does not say."""
+    for effect in (rule.effect,) if rule.effect else (*EFFECTS, None):
+        for risk in (rule.risk,) if rule.risk else RISKS:
+            yield Proposal(
+                tool=rule.tool or _OTHER,
+                endpoint=rule.endpoint,
+                category=rule.category or _OTHER,
+                risk=risk,
+                effect=effect,
+                confidence=1.0,
+                scope=rule.scope or _OTHER,
+            )
+
+
+def same_fact(name: str, wanted: str | None, given: str | None) -> bool:
+    """Whether a fact is as a rule wants it; None wants nothing. A category is the same in capitals."""
+    if wanted is None or wanted == given:
+        return True
+    return name == "category" and given is not None and wanted.strip().casefold() == given.strip().casefold()
 
 
 def _numbered(rules: Iterable[Mapping[str, Any]]) -> Iterable[ExecutionRule]:

@@ -2,51 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from routing.engine.activity import assemble
 from routing.engine.catalog import Catalog
+from routing.engine.errors import SearchGraphError
 from routing.engine.recommend import resolve
 from routing.engine.registry import Expectation
+from routing.engine.search import SuppliedGraph, solve
 
 Answer = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What came of one expectation: the keys of `expect` that are not met, and what was answered instead."""
+
+    name: str
+    differs: tuple[str, ...] = ()
+    status: str | None = None  # of the answer; None for a search, and for a query over the cap
+    target: str | None = None  # what was recommended, or the tool that the search begins with
+
+    @property
+    def is_met(self) -> bool:
+        return not self.differs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    passed: int
-    failed: tuple[Mapping[str, Any], ...]  # {"name", "differs": [keys]}
-    skipped: tuple[str, ...] = ()  # names of those that ask for a search
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> int:
+        return sum(one.is_met for one in self.findings)
+
+    @property
+    def failed(self) -> tuple[Mapping[str, Any], ...]:
+        """As `check` and the simulator answer them: `{"name", "differs": [keys]}`."""
+        return tuple({"name": one.name, "differs": list(one.differs)} for one in self.findings if not one.is_met)
 
 
 def run_expectations(catalog: Catalog) -> Report:
-    """Ask the expectations of the catalog's own document, those that are about resolving."""
-    asked = [one for one in catalog.registry.expectations if one.search is None]
-    failed = []
-    for expectation in asked:
-        differs = differences(expectation, catalog)
-        if differs:
-            failed.append({"name": expectation.name, "differs": differs})
-    skipped = tuple(one.name for one in catalog.registry.expectations if one.search is not None)
-    return Report(passed=len(asked) - len(failed), failed=tuple(failed), skipped=skipped)
+    """Ask the expectations of the catalog's own document, in their order."""
+    away: dict[frozenset[str], Catalog] = {}
+
+    def without(names: frozenset[str]) -> Catalog:
+        if names not in away:
+            away[names] = _without(catalog, names)
+        return away[names]
+
+    return Report(findings=tuple(find(one, without(frozenset(one.offline))) for one in catalog.registry.expectations))
 
 
 def differences(expectation: Expectation, catalog: Catalog) -> list[str]:
     """The keys of `expect` that the answer does not meet."""
-    if expectation.offline:
-        catalog = catalog.with_offline({*catalog.offline, *expectation.offline})
+    return list(find(expectation, _without(catalog, expectation.offline)).differs)
+
+
+def _without(catalog: Catalog, names: Iterable[str]) -> Catalog:
+    """The catalog while these endpoints are away too."""
+    offline = catalog.offline.union(names)
+    return catalog if offline == catalog.offline else catalog.with_offline(offline)
+
+
+def find(expectation: Expectation, catalog: Catalog) -> Finding:
+    """Ask one expectation of a catalog from which what it takes for away is away: a search is solved exactly, everything
+    else is resolved.
+    """
+    return _searched(expectation, catalog) if expectation.search is not None else _resolved(expectation, catalog)
+
+
+def _resolved(expectation: Expectation, catalog: Catalog) -> Finding:
     hits = 5 if expectation.max_hits is None else expectation.max_hits
-    answer = resolve(catalog, _query(expectation), scope=expectation.scope, max_hits=hits)
-    return [
+    answer = resolve(catalog, query_of(expectation), scope=expectation.scope, max_hits=hits)
+    differs = tuple(
         key
         for key, wanted in expectation.expect.items()
         if key in _CHECKS and not _CHECKS[key](answer, _exact(key, wanted, catalog))
-    ]
+    )
+    return Finding(name=expectation.name, differs=differs, status=answer.get("status"), target=_recommended(answer))
 
 
-def _query(expectation: Expectation) -> str:
+def _searched(expectation: Expectation, catalog: Catalog) -> Finding:
+    """The best first step of the graph, under the bounds of the scope's policy. A graph that is none meets nothing."""
+    asked: Mapping[str, Any] = expectation.search or {}
+    bounds = catalog.policy(catalog.scope(expectation.scope).policy).mcts
+    try:
+        graph = SuppliedGraph(asked["states"], asked.get("transitions", ()))
+        depth = min(asked.get("max_depth") or bounds["max_depth"], bounds["limits"]["depth_limit"])
+        found = solve(graph, asked["root_state"], max_depth=depth, discount=bounds["discount"])
+    except SearchGraphError:
+        return Finding(name=expectation.name, differs=("search",))
+    differs = () if found.decision.tool == expectation.expect.get("tool") else ("tool",)
+    return Finding(name=expectation.name, differs=differs, target=found.decision.tool)
+
+
+def graph_problems(search: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """What is wrong with the graph of an expectation, with paths below it; nothing where it can be searched."""
+    try:
+        SuppliedGraph(search.get("states", ()), search.get("transitions", ())).number_of(search.get("root_state", ""))
+    except SearchGraphError as error:
+        return error.problems
+    return ()
+
+
+def query_of(expectation: Expectation) -> str:
+    """What is asked: the text, or the activity in the words in which it is resolved."""
     activity = expectation.activity
     return assemble(**activity) if activity is not None else expectation.query or ""
 

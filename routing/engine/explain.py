@@ -6,18 +6,26 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from routing.engine.calibration import SHIPPED, Calibration
 from routing.engine.counterfactual import Brought
 from routing.engine.parts import ToolDoc, own_texts, shared_texts
-from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH, Thresholds, Verdict, shares
+from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH, Thresholds, Verdict, judge, shares
 from routing.engine.scoring import DIGITS, Candidate, Contribution, Lineup, Ranking
 from routing.engine.text import terms
+from routing.engine.turning import turning_gap
 
-MOST_FLIPS = 5
+MOST_FLIPS = 6
 SAID_IN = ("tags", "tool_use_when")  # the fields in which sayings of capabilities count
 
 
 def explanation(
-    lineup: Lineup, verdict: Verdict, thresholds: Thresholds, *, most: int, brought: Brought | None = None
+    lineup: Lineup,
+    verdict: Verdict,
+    thresholds: Thresholds,
+    *,
+    most: int,
+    brought: Brought | None = None,
+    calibration: Calibration = SHIPPED,
 ) -> dict[str, Any]:
     """The contributions and adjustments of a candidate add up to its score, whatever the status.
 
@@ -27,6 +35,8 @@ def explanation(
     ranking = lineup.present
     chances = dict(zip((one.place for one in ranking.candidates), shares(ranking, verdict), strict=True))
     first = ranking.candidates[0] if ranking.candidates else None
+    turns_at = turning_gap(lineup, thresholds, calibration) if verdict.status in (CONFIDENT, AMBIGUOUS) else None
+    flips = [*_by_lead(ranking, verdict, turns_at), *_flips(lineup, verdict, thresholds, brought, calibration)]
     return {
         "terms": [
             {"term": one.term, "text": one.text, "kind": one.kind, "weight": round(one.weight, DIGITS)}
@@ -43,7 +53,8 @@ def explanation(
             for one, source, had in lineup.entries(most)
         ],
         "thresholds": thresholds.told(),
-        "flips": list(_flips(lineup, verdict, thresholds, brought))[:MOST_FLIPS],
+        "flips": flips[:MOST_FLIPS],
+        "turns_at_gap": None if turns_at is None else round(turns_at, DIGITS),
     }
 
 
@@ -111,7 +122,20 @@ def _words(texts: Iterable[str]) -> dict[str, str]:
     return {word: term for text in texts for word, term in terms(text)}
 
 
-def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, brought: Brought | None) -> Iterator[str]:
+def _by_lead(ranking: Ranking, verdict: Verdict, turns_at: float | None) -> Iterator[str]:
+    """The lead at which the answer turns."""
+    if turns_at is None:
+        return
+    second, has = ranking.candidates[1].doc.public, f"it has {verdict.gap:.2f}"
+    if verdict.status == CONFIDENT:
+        yield f"With a lead below {turns_at:.2f} over {second} it would no longer be confident; {has}."
+    elif turns_at > verdict.gap:
+        yield f"With a lead of {turns_at:.2f} over {second} it would be confident; {has}."
+
+
+def _flips(
+    lineup: Lineup, verdict: Verdict, thresholds: Thresholds, brought: Brought | None, calibration: Calibration
+) -> Iterator[str]:
     """What would have led to another answer, in whole sentences."""
     if (missed := lineup.absent_best) is not None:
         yield f"{missed.doc.public} would come first if it were available."
@@ -126,11 +150,29 @@ def _flips(lineup: Lineup, verdict: Verdict, thresholds: Thresholds, brought: Br
         yield f"With confident_at at {_floor(verdict.probability)} or below, {name} would be confident; it is {thresholds.bar(first.doc.traits.effect):.2f}."
     if verdict.status == CONFIDENT:
         yield f"With confident_at at {_ceiling(verdict.probability)} or above, {name} would no longer be confident."
-    if brought and (leader := next(iter(brought.ranking.candidates), None)) is not None and leader.doc.public != name:
-        yield f"Without the hint “{brought.hint.text}”, {leader.doc.public} would come first."
+    if brought:
+        yield from _without_the_hint(brought, name, verdict, thresholds, calibration)
     yield from _without_a_word(ranking)
     if len(ranking.candidates) > 1:
         yield f"{ranking.candidates[1].doc.public} comes second, {first.score - ranking.candidates[1].score:.2f} behind; a hint in the words of this request would bring it forward."
+
+
+def _without_the_hint(
+    brought: Brought, name: str, verdict: Verdict, thresholds: Thresholds, calibration: Calibration
+) -> Iterator[str]:
+    """Whether the hint made the difference: another tool would lead, or this one with another verdict."""
+    if not brought.ranking.candidates:
+        yield f"Without the hint “{brought.hint.text}”, nothing would be found."
+        return
+    leader = brought.ranking.candidates[0].doc.public
+    other = judge(Lineup(present=brought.ranking), thresholds, calibration)
+    if leader != name:
+        yield f"Without the hint “{brought.hint.text}”, {leader} would come first."
+    elif other.status != verdict.status:
+        yield f"Without the hint “{brought.hint.text}”, it would be {_SAID[other.status]}."
+
+
+_SAID = {CONFIDENT: "confident", AMBIGUOUS: "ambiguous", NO_MATCH: "no match"}
 
 
 def _floor(chance: float) -> str:

@@ -168,7 +168,7 @@ class Index:
     def likeness(self, vectors: WordVectors, pointing: Vectors, places: npt.NDArray[np.intp]) -> Doubles:
         """How nearly these tools' texts point where a request does. Whole numbers: exact in whatever order they are added."""
         asked = np.rint(pointing * ROUNDING)
-        near = self._directions(vectors).take(places, axis=0).astype(np.float32) @ asked
+        near = self.directions(vectors).take(places, axis=0).astype(np.float32) @ asked
         return np.asarray(near / np.float64(ROUNDING * ROUNDING), np.float64)
 
     def nearest(
@@ -180,7 +180,8 @@ class Index:
         near[~sees] = 0.0
         return np.flatnonzero(near >= max(nth_largest(near, most), 1))[: 2 * most]
 
-    def _directions(self, vectors: WordVectors) -> Rounded:
+    def directions(self, vectors: WordVectors) -> Rounded:
+        """Where the text of each tool points."""
         if self._pointing is None:
             found = [part.directions(vectors) for part in self.parts]
             self._pointing = np.concatenate(found) if found else np.zeros((0, vectors.size), np.int8)
@@ -190,7 +191,7 @@ class Index:
 
     def _rough_directions(self, vectors: WordVectors) -> Floats:
         if self._roughly is None:
-            whole = self._directions(vectors)
+            whole = self.directions(vectors)
             self._roughly = np.zeros((-(-len(whole) // BLOCK), BLOCK, ROUGH_AXES), np.float32)
             self._roughly.reshape(-1, ROUGH_AXES)[: len(whole)] = whole[:, :ROUGH_AXES]
         return self._roughly

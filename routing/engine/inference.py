@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from routing.engine.registry import Tool
+from routing.engine.registry import TRAITS, Tool
 
 DECLARED, ANNOTATION, INFERRED, OVERRIDDEN = "declared", "annotation", "inferred", "overridden"
 
@@ -56,6 +56,8 @@ _CATEGORIES = _rules(
         "finish": "finish complete done finalize conclude",
     }
 )
+
+CATEGORIES = (*(answer for answer, _, _ in _CATEGORIES), "general")  # all that are ever inferred
 
 _RISKS = _rules(
     {
@@ -100,20 +102,19 @@ _HINTS_OF_CRITICAL = frozenset(
 )
 
 
-def describe_traits(tool: Tool, *, overridden: Iterable[str] = ()) -> Traits:
-    """What a tool is, with the provenance of each trait. `overridden` names the traits that an operator has set."""
+def describe_traits(tool: Tool) -> Traits:
+    """What a tool is, with the provenance of each trait."""
     inferred = infer_traits(tool.name, tool.description or tool.title or "")
     annotated = annotated_traits(tool.annotations) or _corrected(inferred, tool.annotations)
     if inferred["category"] == "general" and tool.annotations.get("openWorldHint") is True:
         annotated = {**annotated, "category": "network"}  # words tell nothing, and it deals with the world outside
     values: list[str] = []
     provenance: list[str] = []
-    by_operator = set(overridden)
-    for trait in ("category", "risk", "effect"):
+    for trait in TRAITS:
         declared = getattr(tool, trait)
         if declared is not None:
             values.append(declared)
-            provenance.append(OVERRIDDEN if trait in by_operator else DECLARED)
+            provenance.append(OVERRIDDEN if trait in tool.overridden else DECLARED)
         elif trait in annotated:
             values.append(annotated[trait])
             provenance.append(ANNOTATION)
@@ -126,9 +127,8 @@ def describe_traits(tool: Tool, *, overridden: Iterable[str] = ()) -> Traits:
 @lru_cache(maxsize=1 << 10)
 def _traits(values: tuple[str, ...], provenance: tuple[str, ...]) -> Traits:
     """The same object for all tools that are alike in this: there are few kinds and many tools."""
-    names = ("category", "risk", "effect")
-    told = dict(zip(names, values, strict=True))
-    return Traits(**told, provenance=MappingProxyType(dict(zip(names, provenance, strict=True))))
+    told = dict(zip(TRAITS, values, strict=True))
+    return Traits(**told, provenance=MappingProxyType(dict(zip(TRAITS, provenance, strict=True))))
 
 
 def annotated_traits(annotations: Mapping[str, Any]) -> dict[str, str]:

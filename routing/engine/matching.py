@@ -191,9 +191,15 @@ def _split_in_two(view: View, word: str) -> Iterator[Variant]:
 def _mistyped(view: View, word: str) -> Iterator[Variant]:
     if len(word) < SHORTEST_GUESS:
         return
+    half = (len(word) - 2) // 2  # one edit leaves either the beginning or the end alone, which is quickly seen
+    begins, ends = word[:half], word[-half:]
     for length in (len(word), len(word) + 1, len(word) - 1):
         for other in view.index.spelled_like.get((word[0], length), ()):
-            if one_edit_apart(word, other) and (number := view.holds(other)) is not None:
+            if (
+                (other.startswith(begins) or other.endswith(ends))
+                and one_edit_apart(word, other)
+                and (number := view.holds(other)) is not None
+            ):
                 yield Variant(number, TYPO, "typo")
 
 

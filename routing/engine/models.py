@@ -5,7 +5,7 @@ Constructors check nothing, as harnesses expect of them; `decision_table.validat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NoReturn, Protocol
@@ -121,3 +121,9 @@ class DecisionProvider(Protocol):
     """
 
     async def choose(self, *, state: str, instructions: str, criteria: Mapping[str, str]) -> ChoiceDecision: ...
+
+
+class ToolChooser(Protocol):
+    """Picks one of the tools, or the label FALLBACK, in process; it may have an `identity` like a DecisionProvider."""
+
+    def choose(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> ChoiceDecision: ...

@@ -6,7 +6,7 @@ endpoints hold no double underscore and do not end in an underscore, so the firs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 SEPARATOR = "__"
 
@@ -64,6 +64,32 @@ class EndpointNames:
 
     def public(self, wire: str) -> str:
         return public_name(self.endpoint, self.fragments[wire])
+
+
+class ToolNames:
+    """Every spelling of every tool of some endpoints, leading to the one exact pair and the one public name.
+
+    `of_endpoint` gives the spellings of the endpoint of a name, None for one that is not there.
+    """
+
+    __slots__ = ("_of_endpoint",)
+
+    def __init__(self, of_endpoint: Callable[[str], EndpointNames | None]) -> None:
+        self._of_endpoint = of_endpoint
+
+    def pair(self, name: str) -> tuple[str, str] | None:
+        parts = split_name(name)
+        if parts is None or (names := self._of_endpoint(parts[0])) is None:
+            return None
+        wire = names.wire(parts[1])
+        return None if wire is None else (parts[0], wire)
+
+    def public(self, name: str, endpoint: str | None = None) -> str:
+        """The public name of a tool in any spelling, the plain wire name too where its endpoint is given; what names no
+        tool stays as it is."""
+        pair = self.pair(name) or (None if endpoint is None else self.pair(public_name(endpoint, name)))
+        names = None if pair is None else self._of_endpoint(pair[0])
+        return name if pair is None or names is None else names.public(pair[1])
 
 
 def canonicalise(name: str, endpoints: Mapping[str, Iterable[str]]) -> tuple[str, str] | None:

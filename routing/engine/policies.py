@@ -87,7 +87,7 @@ RESOLVER = (
     _flag("erasing_never_first_on_tie", True, "Among equal tools one that erases is never put first."),
     _seconds("advice_ttl_s", 900, "How long advice is reused for the same activity."),
     _seconds("advice_no_match_ttl_s", 20, "How long advice that found nothing is reused."),
-    _flag("record_queries", False, "Keep queries, encrypted, so that decisions can be replayed."),
+    _flag("record_queries", False, "Record queries, encrypted, for replays, also where the workspace does not."),
     _count("record_days", 7, 1, "How long recorded queries are kept.", unit="days"),
 )
 

@@ -163,7 +163,12 @@ def read_request(query: str) -> Request:
     _mark_attributes(spoken, stops)
     _mark_heads(spoken, stops)
     _mark_mentioned(spoken, masked)
-    terms = [term for one in spoken for term in _terms(one, stops, FAULT if fault else 1.0)]
+    terms: list[QueryTerm] = []
+    for one in spoken:
+        if one.kind != "label" and (one.text in stops or one.text in say.SMALL_TALK):
+            terms.append(_stop(one.text))
+        else:
+            terms.extend(_terms(one, FAULT if fault else 1.0))
     found = _once([*terms, *literals])
     request = Request(
         terms=tuple(found),
@@ -361,13 +366,10 @@ def _mark_heads(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
             waiting = False
 
 
-def _terms(one: _Spoken, stops: frozenset[str], factor: float) -> Iterator[QueryTerm]:
+def _terms(one: _Spoken, factor: float) -> Iterator[QueryTerm]:
     text = one.text
     if one.kind == "label":
         yield QueryTerm(stem(text), text, "label", 0.0)
-        return
-    if text in stops or text in say.SMALL_TALK:
-        yield _stop(text)
         return
     factor *= one.factor
     follows = one.follows

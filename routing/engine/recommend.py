@@ -7,7 +7,7 @@ what they found in the shape that harnesses know.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from routing.engine import summary
@@ -26,6 +26,7 @@ CONTRACT_VERSION = 1
 MAX_QUERY_BYTES = 2048
 DEFAULT_HITS, MOST_HITS = 5, 10
 DEFAULT_SEARCH_HITS, MOST_SEARCH_HITS = 20, 100
+JUDGED_CANDIDATES = MOST_HITS + 1
 KEPT_CANDIDATES = 10
 EXPLAINED_CANDIDATES = 20
 PROBABILITY_DIGITS = 4
@@ -59,6 +60,9 @@ class Resolution:
     shipped: tuple[float, float] | None = (
         None  # both probabilities before they were corrected; None where they were not
     )
+    # What it rests on, for whoever judges it again at once; and the answer on which the encoder was asked.
+    judged: tuple[Lineup, Verdict] | None = field(default=None, repr=False, compare=False)
+    before: Resolution | None = field(default=None, repr=False, compare=False)
 
 
 def resolve(
@@ -88,15 +92,25 @@ def resolve_detailed(
     tier: str = "auto",
     encoder: Encoder | None = None,
     policy: str | None = None,
+    weigh_hints: bool = True,
 ) -> Resolution:
     """The answer with what a ledger keeps of it.
 
     Without `max_hits` the policy says how many alternatives. `tier` is a wish; the answer says what was used. `encoder`
     knows how near the tools come to this very query (`encoder.TextVectors.asked`): with it the answer is of the deep tier
-    where that is asked for, or where it would be ambiguous without and the tier is left open.
+    where that is asked for, or where it would be ambiguous without and the tier is left open. With `weigh_hints` off, `explain`
+    does not say what the first one's weightiest hint brings it, for which the scope is compiled without that hint.
     """
     answer, grounds = _decide(
-        catalog, query, scope=scope, max_hits=max_hits, explain=explain, tier=tier, encoder=encoder, policy=policy
+        catalog,
+        query,
+        scope=scope,
+        max_hits=max_hits,
+        explain=explain,
+        tier=tier,
+        encoder=encoder,
+        policy=policy,
+        weigh_hints=weigh_hints,
     )
     if grounds is None:
         return Resolution(answer=answer)
@@ -106,6 +120,7 @@ def resolve_detailed(
         candidates=tuple(_ranked(lineup, verdict, KEPT_CANDIDATES)),
         thresholds=thresholds.told(),
         shipped=_uncorrected(lineup, thresholds) if catalog.calibration.version else None,
+        judged=(lineup, verdict),
     )
 
 
@@ -119,6 +134,7 @@ def _decide(
     tier: str,
     encoder: Encoder | None,
     policy: str | None,
+    weigh_hints: bool = True,
 ) -> tuple[dict[str, Any], tuple[Lineup, Verdict, Thresholds] | None]:
     """The answer and what it rests on: nothing for a query over the cap."""
     found = catalog.scope(scope)
@@ -128,10 +144,10 @@ def _decide(
     thresholds = Thresholds.of(rules)
     limit = _bounded(int(rules["max_hits"]) if max_hits is None else max_hits, DEFAULT_HITS, MOST_HITS)
     guard = bool(rules["erasing_never_first_on_tie"])
-    most = EXPLAINED_CANDIDATES if explain else MOST_HITS + 1
+    most, request = EXPLAINED_CANDIDATES if explain else JUDGED_CANDIDATES, read_request(query)
 
     def judged(encoder: Encoder | None) -> tuple[Lineup, Verdict]:
-        lineup = _line_up(catalog, scope, query, guard=guard, most=most, vectors=vectors_of(tier), encoder=encoder)
+        lineup = line_up(catalog, scope, request, guard=guard, most=most, vectors=vectors_of(tier), encoder=encoder)
         return lineup, judge(lineup, thresholds, catalog.calibration)
 
     lineup, verdict = judged(encoder if tier == DEEP else None)
@@ -156,7 +172,8 @@ def _decide(
             verdict,
             thresholds,
             most=EXPLAINED_CANDIDATES,
-            brought=brought_by_hint(catalog, scope, lineup.present, ask),
+            brought=brought_by_hint(catalog, scope, lineup.present, ask) if weigh_hints else None,
+            calibration=catalog.calibration,
         )
         if catalog.calibration.version:
             answer["explanation"]["calibration"] = catalog.calibration.version
@@ -323,17 +340,17 @@ def _hint(verdict: Verdict, answer: Mapping[str, Any]) -> str:
     return HINTS["describe" if answer["recommendation"]["argument_template_truncated"] else "ready"]
 
 
-def _line_up(
+def line_up(
     catalog: Catalog,
     scope: str,
-    query: str,
+    request: Request,
     *,
     guard: bool,
-    most: int,
+    most: int = JUDGED_CANDIDATES,
     vectors: WordVectors | None,
-    encoder: Encoder | None,
+    encoder: Encoder | None = None,
 ) -> Lineup:
-    request = read_request(query)
+    """What there is to judge: the tools that can be had, and beside them all that are permitted where some are away."""
 
     def ranked(view: View) -> Ranking:
         return rank_view(view, request, limit=most, guard=guard, vectors=vectors, encoder=encoder)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 JsonObject = Mapping[str, Any]
+TRAITS = ("category", "risk", "effect")  # of a tool: given, or else read off what it says of itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,7 @@ class Tool:
     category: str | None = None
     risk: str | None = None
     effect: str | None = None
+    overridden: tuple[str, ...] = ()  # which of TRAITS an operator set against what the server says
     enabled: bool = True
 
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from routing.engine.cache import DecisionCache
 from routing.engine.compaction import CompactState, compact
@@ -30,6 +30,7 @@ from routing.engine.models import (
     HarnessState,
     RouteDecision,
     RoutingMode,
+    ToolChooser,
     ToolDescriptor,
 )
 from routing.engine.toolset import Categories, Offer, ToolSet, subset
@@ -51,7 +52,8 @@ class JevToolRouter:
     Equal requests share an answer, also while the first is still being made. An answer is kept as long as tools, state and
     provider stay what they were, a fallback only for `fallback_cache_ttl_seconds`; with `goal_cache_size` the state may
     change as long as the goal does not. A provider that can become another (an alias, a changed model) says so in an
-    attribute `identity`; one that takes fewer labels than 255 says so in `most_labels`.
+    attribute `identity`; one that takes fewer labels than 255 says so in `most_labels`. A chooser of this process
+    (`ToolChooser`) is asked through `route_here`, and sees the tools themselves.
 
     `clock` counts seconds; it times the caches and how long requests take. Raises ValueError without a provider, unless
     the mode is planner_only.
@@ -59,7 +61,7 @@ class JevToolRouter:
 
     def __init__(
         self,
-        provider: DecisionProvider | None,
+        provider: DecisionProvider | ToolChooser | None,
         config: RoutingConfig | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -80,7 +82,7 @@ class JevToolRouter:
         return self._config
 
     @property
-    def provider(self) -> DecisionProvider | None:
+    def provider(self) -> DecisionProvider | ToolChooser | None:
         return self._provider
 
     @property
@@ -94,15 +96,41 @@ class JevToolRouter:
         Raises ValueError for tools that cannot be told apart; in mode jev_only also ProviderError,
         InvalidProviderResponse and UnknownToolError.
         """
+        # A change of the observation beyond what a provider sees of it is a change all the same.
+        found = self._known_or_asked(state, tools, (state.observation,))
+        return await self._shared(found) if isinstance(found, _Request) else found
+
+    def route_here(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> RouteDecision:
+        """`route` by a chooser of this process, which is asked at once about all tools: nothing is waited for."""
+        found = self._known_or_asked(state, tools, (state.goal, state.observation))
+        if not isinstance(found, _Request):
+            return found
+        chooser = cast(ToolChooser, self._provider)
+        offered = found.tools.by_name
+        try:
+            choice = chooser.choose(state, found.tools)
+            check_choice(choice, offered)
+        except MALFORMED:
+            if self._config.mode is RoutingMode.JEV_ONLY:
+                raise
+            return failed("router_error", k=len(offered) + 1)
+        decision = decide(choice, self._config, offered, answers=(choice,))
+        self._keep(found, decision)
+        return decision
+
+    def _known_or_asked(
+        self, state: HarnessState, tools: Sequence[ToolDescriptor], whole: tuple[object, ...]
+    ) -> RouteDecision | _Request:
+        """The decision where there is one without asking anybody; else what is to be asked. `whole`: what of the state counts
+        uncut, where a decision is told from another."""
         early = undecided(self._config, tools)
         if early is not None:
             return early
         offered = tools if isinstance(tools, ToolSet) else self._tool_set(tools)
         told = compact(state, self._config)
         answering = getattr(self._provider, "identity", None)
-        # A change of the observation beyond what a provider sees of it is a change all the same.
-        whole = hash(state.observation) if isinstance(state.observation, str) else None
-        key = (told, whole, offered.digest, answering)
+        seen = hash(tuple([text if isinstance(text, str) else None for text in whole]))
+        key = (told, seen, offered.digest, answering)
         kept = self._exact.get(key)
         if kept is not None:
             return kept
@@ -112,7 +140,7 @@ class JevToolRouter:
             kept = self._by_goal.get(goal_key)
             if kept is not None:
                 return kept
-        return await self._shared(_Request(told, told.text(), offered, key, goal_key, answers=[]))
+        return _Request(told, told.text(), offered, key, goal_key, answers=[])
 
     def _tool_set(self, tools: Sequence[ToolDescriptor]) -> ToolSet:
         """Descriptors do not change, so a list of the very same ones needs no second look."""
@@ -204,9 +232,9 @@ class JevToolRouter:
     async def _ask(
         self, request: _Request, instructions: str, criteria: Mapping[str, str], labels: Iterable[str]
     ) -> ChoiceDecision:
-        assert self._provider is not None  # the mode without one asks nobody
+        provider = cast(DecisionProvider, self._provider)  # the mode without one asks nobody
         began = self._clock()
-        choice = await self._provider.choose(state=request.text, instructions=instructions, criteria=dict(criteria))
+        choice = await provider.choose(state=request.text, instructions=instructions, criteria=dict(criteria))
         took = self._clock() - began
         self._round_trip = (
             took if self._round_trip is None else self._round_trip + RECENT_SHARE * (took - self._round_trip)

@@ -1,26 +1,19 @@
-"""What a harness may see: permission on exact (endpoint, wire name) pairs, and the view of the index that follows.
+"""The view of the index that a scope's permission leaves: which tools it holds, and how rare each word is among them.
 
-A tool is permitted when the list of endpoints and the list of tools both permit it and `deny` does not. A view counts
-the rarity of words among its own tools alone, so that nothing outside a scope can change an answer inside it.
+A view counts the rarity of words among its own tools alone, so that nothing outside a scope can change an answer inside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sized
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.engine.index import Index, Owners
-from routing.engine.naming import split_name
-from routing.engine.parts import Part
-from routing.engine.registry import Scope
 from routing.engine.wording import Wording
 
-GROUP = "group:"
-Pair = tuple[str, str]
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 T = TypeVar("T")
@@ -30,61 +23,6 @@ S = TypeVar("S", bound=Sized)
 IMAGINED = 30.0
 MOST_REMEMBERED = 1 << 14
 MOST_MET = 1 << 19  # entries of meetings that a view remembers, 32 bytes each
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """A scope with its groups opened and its names made exact. None permits all."""
-
-    endpoints: frozenset[str] | None
-    tools: frozenset[Pair] | None
-    denied_endpoints: frozenset[str]
-    denied_tools: frozenset[Pair]
-
-    def permit(self, endpoint: str, wire: str) -> bool:
-        pair = (endpoint, wire)
-        if endpoint in self.denied_endpoints or pair in self.denied_tools:
-            return False
-        return (self.endpoints is None or endpoint in self.endpoints) and (self.tools is None or pair in self.tools)
-
-
-class Names:
-    """Every spelling of every tool of a registry, leading to the one exact pair."""
-
-    __slots__ = ("_endpoints",)
-
-    def __init__(self, parts: Iterable[Part]) -> None:
-        self._endpoints = {part.endpoint.name: part.names for part in parts}
-
-    def pair(self, name: str) -> Pair | None:
-        parts = split_name(name)
-        if parts is None or (names := self._endpoints.get(parts[0])) is None:
-            return None
-        wire = names.wire(parts[1])
-        return None if wire is None else (parts[0], wire)
-
-
-def rules(scope: Scope, groups: Mapping[str, tuple[str, ...]], names: Names) -> Rules:
-    denied_tools, denied_endpoints = set(), set()
-    for name in scope.deny:
-        pair = names.pair(name)
-        if pair is None:
-            denied_endpoints.add(name)
-        else:
-            denied_tools.add(pair)
-    return Rules(
-        endpoints=None if scope.endpoints is None else frozenset(_opened(scope.endpoints, groups)),
-        tools=None if scope.tools is None else frozenset(pair for name in scope.tools if (pair := names.pair(name))),
-        denied_endpoints=frozenset(denied_endpoints),
-        denied_tools=frozenset(denied_tools),
-    )
-
-
-def _opened(entries: Iterable[str], groups: Mapping[str, tuple[str, ...]]) -> list[str]:
-    found: list[str] = []
-    for entry in entries:
-        found.extend(groups.get(entry.removeprefix(GROUP), ()) if entry.startswith(GROUP) else (entry,))
-    return found
 
 
 class View:

@@ -8,23 +8,23 @@ own name was asked for. Everything is kept apart, so that a score can be explain
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from routing.engine.concepts import action_stems, classes
 from routing.engine.encoder import Encoder
-from routing.engine.evidence import Array, Asked, Evidence, meet
+from routing.engine.evidence import Array, Evidence
 from routing.engine.index import Owners, foremost, nth_largest
-from routing.engine.matching import variants
 from routing.engine.meaning import DEEP, LEXICAL, STATIC, Vectors, WordVectors
 from routing.engine.parts import FIELD_NAMES, GUARDED, ToolDoc
 from routing.engine.query import QueryTerm, Request
 from routing.engine.ranges import Places, laid_out
 from routing.engine.scope import View
+from routing.engine.understanding import spoken, understand
 
 COVERAGE_SHARE = 0.65  # of a score hangs on how much of the request is covered
 NAME_SHARE = 0.45  # what a wholly named tool gains over its score
@@ -33,12 +33,8 @@ PHRASE_SHARE = 0.35  # what a tool gains whose very name is the request
 SAID_SHARE = 0.75  # of the best tool's score goes to the tool of which an operator's hint says just what is asked
 WORDING_SHARE = 0.5  # of the request's worth goes to the tool whose wording is just that of the request
 FOLLOWED = 24  # tools whose wording is held against the request
-FEWEST_SAID = 2  # words that such a hint needs: one word decides nothing
 NEGATED_SHARE = 0.7  # what a tool loses whose name does what is forbidden
 UNASKED_SHARE = 0.12  # what an erasing or executing tool loses where nobody asked to erase or execute
-UNKNOWN_WORTH = 0.5  # of a word that no tool knows, when coverage is counted
-FOREIGN_WORTH = 0.5  # of that, where the request is in another language than catalogs mostly are
-PROPER_WORTH = 0.2  # of such a word when it is written like a name
 MEANING_SHARE = 1.5  # of the worth of the rarest word goes to the tool whose text points exactly the same way
 DEEP_SHARE = 4.5  # the same where a sentence encoder read both
 UNLIKE = 0.0  # texts that point no nearer the same way than this have nothing to do with each other
@@ -85,6 +81,13 @@ class Candidate(NamedTuple):
     forbidden: bool = False  # its name does what the request forbids
 
 
+class Explains(Protocol):
+    """Whoever made a ranking, or makes it again."""
+
+    def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]: ...
+    def fields(self, candidates: Sequence[Candidate]) -> list[dict[str, float]]: ...
+
+
 @dataclass(slots=True)
 class Ranking:
     """Candidates in order, and what it takes to explain them."""
@@ -96,7 +99,7 @@ class Ranking:
     total: int  # of content terms, values that no tool knows left out
     strange: bool  # no tool knows the word that says what to do
     tier: str  # lexical | static | deep: what had a say in it
-    _scorer: Scorer = field(repr=False)
+    _scorer: Explains = field(repr=False)
 
     def contributions(self, candidate: Candidate) -> tuple[list[Contribution], list[Adjustment]]:
         return self._scorer.contributions(candidate)
@@ -170,34 +173,11 @@ class Scorer:
         self.view = view
         self.request = request
         self.guard = guard
-        self.mass = 0.0
-        self.total = len(request.content)
-        self.strange = False
-        self.english = request.language == "english"
-        self.named: dict[int, float] = {}  # term -> how far it is asked for
-        self.asked = self._ask(request.content)
+        self.understood = understood = understand(view, request)
+        self.asked, self.named, self.mass = understood.asked, understood.named, understood.mass
         self._line_up(vectors, encoder, max(limit, CONSIDERED))
-        self.forbidden = self._forbidden() if request.negated else frozenset[str]()
+        self.forbidden = understood.forbidden()
         self._adjust()
-
-    def _ask(self, terms: Sequence[QueryTerm]) -> list[Asked]:
-        """The terms that some tool in sight knows; the others only ask for more than can be had."""
-        asked: list[Asked] = []
-        view, named = self.view, self.named
-        for term, found in zip(terms, variants(view, terms, self.request.language), strict=True):
-            if not found:  # as rare as a word seen once
-                self.mass += term.weight * view.rarest * _unknown_worth(term) * (1.0 if self.english else FOREIGN_WORTH)
-                self.total -= _is_value(term)
-                self.strange = self.strange or term.head and self.english
-                continue
-            meeting = meet(view, found, acts=term.head)
-            worth = term.weight * meeting.rarity
-            self.mass += worth
-            for number, quality, _ in found:  # a word that is only half meant names a tool only by half
-                if quality * term.meant > named.get(number, 0.0):
-                    named[number] = quality * term.meant
-            asked.append(Asked(term, worth, meeting))
-        return asked
 
     def _line_up(self, vectors: WordVectors | None, encoder: Encoder | None, most: int) -> None:
         """Choose the tools that can come out ahead, and hold the request against each."""
@@ -207,15 +187,15 @@ class Scorer:
         rough[self.view.unseen] = 0.0
         self.likeness: Array | None = None
         places = self._foremost(rough, most)
-        spoken = _spoken(self.request) if vectors is not None else []
+        said = spoken(self.request) if vectors is not None else []
         self.tier = LEXICAL
         if encoder is not None and self.request.content:
             self.tier = DEEP
             places = np.union1d(places, encoder.nearest(sees, KINDRED))
             self.likeness = encoder.likeness(places)
-        elif vectors is not None and vectors.reads(spoken):
+        elif vectors is not None and vectors.reads(said):
             self.tier = STATIC
-            pointing = vectors.direction(spoken)
+            pointing = vectors.direction(said)
             if rough.max(initial=0.0) < STRONG * self.mass:
                 places = self._with_kindred(places, pointing, vectors)
             self.likeness = index.likeness(vectors, pointing, places)
@@ -235,7 +215,7 @@ class Scorer:
         ahead, level = places[won > bar], places[won == bar]
         if len(level) > 1:
             level = level[np.argsort(self.view.index.by_name[level], kind="stable")]
-        return np.concatenate([ahead, level[: most - len(ahead)]])
+        return np.sort(np.concatenate([ahead, level[: most - len(ahead)]]))
 
     def _with_kindred(self, places: Places, pointing: Vectors, vectors: WordVectors) -> Places:
         """Those whose text means the same without sharing a word, beside those that the words found."""
@@ -262,7 +242,7 @@ class Scorer:
             self.meant = share * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
         if index.hints.size:
             self.adjustments["hint_coverage"] = self.base * HINT_SHARE * self._closest_hint() ** 2
-        if wanted := self._said_of():
+        if wanted := self.understood.said_of():
             self.adjustments["exact_hint"] = (
                 SAID_SHARE * (self.base + self.meant).max(initial=0.0) * np.isin(places, wanted)
             )
@@ -272,7 +252,7 @@ class Scorer:
         changed: Array = sum(self.adjustments.values(), start=np.zeros(len(places)))
         gained = self._follow_wording(self.base + self.meant + changed)
         if self.guard:
-            self._keep_tie((self.base + changed).round(DIGITS), gained)
+            keep_tie((self.base + changed).round(DIGITS), self.meant, gained, index.harm.take(places))
         self.adjustments["wording"] = gained
         changed += gained
         own = self.base + self.meant + gained
@@ -288,7 +268,7 @@ class Scorer:
         if self.forbidden:
             bad = [not self.forbidden.isdisjoint(index.docs[place].name_terms) for place in places]
             yield "negated_action", own * -NEGATED_SHARE * np.array(bad, np.float64)
-        unasked = [index.guarded[effect] for effect in GUARDED if self.guard and not self._asks_for(effect)]
+        unasked = [index.guarded[effect] for effect in GUARDED if self.guard and not self.understood.asks_for(effect)]
         if unasked:
             guarded = unasked[0].take(places)
             for one in unasked[1:]:
@@ -301,20 +281,6 @@ class Scorer:
         self.wording = np.zeros(len(said))
         self.wording[ahead] = self.view.wording.likeness(self.request.wording, self.places.take(ahead))
         return np.asarray(WORDING_SHARE * self.mass * self.wording)
-
-    def _keep_tie(self, said: Array, gained: Array) -> None:
-        """Where the words leave a tie at the top, neither meaning nor wording puts a tool ahead of one that does less."""
-        if not len(said):
-            return
-        most = said[(said + self.meant + gained).argmax()]
-        level = (said == most).nonzero()[0]
-        if most <= 0 or len(level) < 2:
-            return
-        harm = self.view.index.harm[self.places[level]]
-        mild, harmful = level[harm == harm.min()], level[harm > harm.min()]
-        best = mild[np.argmax(self.meant[mild] + gained[mild])]
-        for extra in (self.meant, gained):
-            extra[harmful] = np.minimum(extra[harmful], extra[best])
 
     def _named(self) -> Array:
         """What the words of each tool's name that the request asks for are worth, by their rarity."""
@@ -333,15 +299,6 @@ class Scorer:
         found = laid_out(owners.owners, starts.tolist(), ends.tolist())
         return owners.sums(np.repeat(worth, ends - starts), found)
 
-    def _said_of(self) -> list[int]:
-        """The tools of which an operator's hint says just what is asked: with or without the values, like an address."""
-        by_hint = self.view.index.by_hint
-        if not by_hint:
-            return []
-        words = frozenset(term.term for term in self.request.content if term.kind == "word")
-        whole = frozenset(term.term for term in self.request.content)
-        return [place for asked in {words, whole} if len(asked) >= FEWEST_SAID for place in by_hint.get(asked, ())]
-
     def _closest_hint(self) -> Array:
         """Of each tool: how far the hint that comes closest is said by the request."""
         index = self.view.index
@@ -349,21 +306,6 @@ class Scorer:
         said = np.minimum(self._asked_of(index.hints) / self.view.hint_mass, 1.0)
         np.maximum.at(closest, index.hinted, said)
         return closest[self.places]
-
-    def _forbidden(self) -> frozenset[str]:
-        """The words that the request forbids, and those that say the same."""
-        negated = self.request.negated
-        same = {other for term in negated for other in classes().get(term, ())}
-        return negated | (same - {term.term for term in self.request.content})
-
-    def _asks_for(self, effect: str) -> bool:
-        """Whether some word of the request, or what it stands for, asks to erase or to execute."""
-        numbers = self.view.remember(("asks", effect), lambda: self._known(action_stems(effect)))
-        return not self.named.keys().isdisjoint(numbers)
-
-    def _known(self, stems: Iterable[str]) -> list[int]:
-        numbers = (self.view.term(one) for one in stems)
-        return [number for number in numbers if number is not None]
 
     def ranking(self, limit: int) -> Ranking:
         columns = self._best(limit)
@@ -373,8 +315,8 @@ class Scorer:
             view=self.view,
             candidates=self._candidates(columns),
             count=self.count,
-            total=self.total,
-            strange=self.strange,
+            total=self.understood.total,
+            strange=self.understood.strange,
             tier=self.tier,
             _scorer=self,
         )
@@ -465,18 +407,16 @@ class Scorer:
         return found
 
 
-def _unknown_worth(term: QueryTerm) -> float:
-    """How much an unknown word asks for: a value nothing, a name in mid-sentence hardly anything."""
-    if _is_value(term):
-        return 0.0
-    return PROPER_WORTH if term.proper else UNKNOWN_WORTH
-
-
-def _is_value(term: QueryTerm) -> bool:
-    """Addresses, paths and the like, and letters mixed with digits, where no tool speaks of them."""
-    return term.kind == "literal" or any(character.isdigit() for character in term.text)
-
-
-def _spoken(request: Request) -> list[tuple[str, float]]:
-    """The words of a request with their weights, values left out: what an address means is not asked."""
-    return [(term.text, term.weight) for term in request.content if term.kind == "word"]
+def keep_tie(said: Array, meant: Array, gained: Array, harm: npt.NDArray[np.int8]) -> None:
+    """Where the words leave a tie at the top, neither meaning nor wording puts a tool ahead of one that does less."""
+    if not len(said):
+        return
+    most = said[(said + meant + gained).argmax()]
+    level = (said == most).nonzero()[0]
+    if most <= 0 or len(level) < 2:
+        return
+    harm = harm.take(level)
+    mild, harmful = level[harm == harm.min()], level[harm > harm.min()]
+    best = mild[np.argmax(meant[mild] + gained[mild])]
+    for extra in (meant, gained):
+        extra[harmful] = np.minimum(extra[harmful], extra[best])

@@ -62,6 +62,10 @@ class ToolSet(Sequence[ToolDescriptor]):
     def digest(self) -> str:
         return self._digest
 
+    @property
+    def by_name(self) -> Mapping[str, ToolDescriptor]:
+        return self._by_name
+
     def named(self, name: str) -> ToolDescriptor:
         """Raises KeyError for a name that is not in the set."""
         return self._by_name[name]

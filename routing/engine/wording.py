@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from zlib import crc32
 
 import numpy as np
@@ -36,6 +36,7 @@ _GRAM, _TIMES = np.uint32(GRAM), np.uint32(GRAM.bit_length())
 SLOTS = 1 << 12  # among which the grams of a request are found again
 _BUCKET, _SLOT = np.uint32(BUCKETS - 1), np.uint32(SLOTS - 1)
 _TRUE = np.ones(1, np.bool_)
+_NO_GRAM = 0xFFFFFFFF  # a number that no gram has
 PAIR = 0x9E3779B1  # odd, so that "a b" and "b a" are two grams
 
 
@@ -126,23 +127,59 @@ class Wording:
         if not said or not len(places):
             return np.zeros(len(places))
         asked = np.fromiter(said, np.uint32, len(said))
-        texts, owners = self._of(places)
-        starts, ends = self._texts.starts.take(texts), self._texts.starts.take(texts + 1)
-        held = laid_out(self._texts.grams, starts.tolist(), ends.tolist())
+        texts, owners, held, sizes = self._held(places)
         # Where no gram of the request is found, the first stands, which is another one.
         slots = np.zeros(SLOTS, np.int16)
         slots[asked & _SLOT] = np.arange(len(asked))
         slot = slots.take(held & _SLOT)
         met = (asked.take(slot) == held & _GRAM).nonzero()[0]
-        if not len(met):
+        weights = self._weights(asked, said).take(slot.take(met))
+        return self._alike(met, held, weights, np.arange(len(texts)).repeat(sizes), texts, owners, len(places))
+
+    def likenesses(self, said: Sequence[Mapping[int, int]], places: Places, askers: Places) -> Doubles:
+        """The same of many requests, given by their grams: beside each tool the number of the one that it is held against,
+        in ascending order."""
+        asked = np.fromiter(chain(*said, (_NO_GRAM,)), np.uint32)
+        if len(asked) == 1 or not len(places):
             return np.zeros(len(places))
-        text = np.arange(len(texts)).repeat(ends - starts).take(met)
+        texts, owners, held, sizes = self._held(places)
+        counts = np.array([len(one) for one in said])
+        # The same slots for each request; where none of its grams is found, the last stands, which nobody says.
+        slots = np.full(len(said) * SLOTS, len(asked) - 1, np.int32)
+        slots[np.arange(len(said)).repeat(counts) * SLOTS + (asked[:-1] & _SLOT)] = np.arange(len(asked) - 1)
+        slot = slots.take((askers.take(owners) * SLOTS).repeat(sizes) + (held & _SLOT))
+        met = (asked.take(slot) == held & _GRAM).nonzero()[0]
+        split = np.split(asked[:-1], counts.cumsum()[:-1])
+        weights = np.concatenate([self._weights(*one) for one in zip(split, said, strict=True) if one[1]])
+        weights = weights.take(slot.take(met))
+        return self._alike(met, held, weights, np.arange(len(texts)).repeat(sizes), texts, owners, len(places))
+
+    def _held(self, places: Places) -> tuple[Places, Places, Grams, Numbers]:
+        """The texts of these tools, whose each is, their grams laid end to end, and how many each has."""
+        texts, owners = self._of(places)
+        starts, ends = self._texts.starts.take(texts), self._texts.starts.take(texts + 1)
+        return texts, owners, laid_out(self._texts.grams, starts.tolist(), ends.tolist()), ends - starts
+
+    def _alike(
+        self,
+        met: Places,
+        held: Grams,
+        weights: npt.NDArray[np.float32],
+        text: Places,
+        texts: Places,
+        owners: Places,
+        size: int,
+    ) -> Doubles:
+        """What the grams that were met, of these weights for their requests, make of so many tools; `text`: whose each gram is."""
+        if not len(met):
+            return np.zeros(size)
+        text = text.take(met)
         begins = np.concatenate([_TRUE, text[1:] != text[:-1]]).nonzero()[0]  # where another text begins
-        shared = SAID.take(held.take(met) >> _TIMES) * self._weights(asked, said).take(slot.take(met))
         text = text.take(begins)
+        shared = SAID.take(held.take(met) >> _TIMES) * weights
         cosines = np.add.reduceat(shared, begins) / self._lengths.take(texts.take(text))
         # The texts of a tool add up like the sides of a right angle.
-        squares = np.bincount(owners.take(text), weights=cosines.astype(np.float64) ** 2, minlength=len(places))
+        squares = np.bincount(owners.take(text), weights=cosines.astype(np.float64) ** 2, minlength=size)
         return np.asarray(np.minimum(np.sqrt(squares), 1.0))
 
     def _of(self, places: Places) -> tuple[Places, Places]:

@@ -29,6 +29,10 @@ def rename_entries(document: Mapping[str, Any], names: Names) -> dict[str, Any]:
             renamed[section] = [
                 _with(entry, {**own, **fields}) if isinstance(entry, Mapping) else entry for entry in document[section]
             ]
+    if "endpoints" in document:
+        renamed["endpoints"] = [
+            rewrite.hints(old, new) for old, new in zip(document["endpoints"], renamed["endpoints"], strict=True)
+        ]
     return renamed
 
 
@@ -56,12 +60,28 @@ class _Rewrite:
         # Under another endpoint a fragment may mean another tool; the wire name never does.
         return name if new == endpoint else public_name(new, wire or tool)
 
+    def hints(self, endpoint: Mapping[str, Any], renamed: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Keys of an endpoint's `tool_use_when` that carry its own name; what is a tool's published name stays."""
+        keyed = endpoint.get("tool_use_when")
+        if not keyed or renamed["name"] == endpoint["name"]:
+            return renamed
+        return {
+            **renamed,
+            "tool_use_when": {self._hint_key(endpoint["name"], key): hints for key, hints in keyed.items()},
+        }
+
+    def _hint_key(self, endpoint: str, key: str) -> str:
+        parts = split_name(key)
+        is_own = parts is not None and parts[0] == endpoint and self._spellings[endpoint].wire(key) is None
+        return self.target(key) if is_own else key
+
     def fields(self) -> dict[str, dict[str, Callable[[Any], Any]]]:
         """For each section, how the fields that name something are rewritten."""
         targets, target = _each(self.target), self.target
         return {
             "providers": {},
-            "endpoints": {"capabilities": _each(self._capability)},
+            "endpoints": {"capabilities": _each(self._capability), "adapters": _each(self._of_capability)},
+            "task_rules": {"capability": self._capability, "endpoint": target},
             "capabilities": {"prefer": targets, "replaced_by": lambda name: self.named("capabilities", name)},
             "scopes": {
                 "endpoints": targets, "tools": targets, "deny": targets, "pins": targets, "default_endpoint": target,
@@ -86,6 +106,9 @@ class _Rewrite:
         if isinstance(capability, Mapping):
             return _with(capability, {"name": lambda name: self.named("capabilities", name)})
         return self.named("capabilities", capability)
+
+    def _of_capability(self, adapter: Any) -> Any:
+        return _with(adapter, {"capability": self._capability}) if isinstance(adapter, Mapping) else adapter
 
     def _expect(self, expect: Mapping[str, Any]) -> dict[str, Any]:
         lists = dict.fromkeys(TOOL_LISTS, _each(self.target))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.models import Q
@@ -8,6 +8,9 @@ from uuid_utils.compat import uuid7
 
 from routing.choices import FINAL_STATES, DecisionState, DecisionType
 from routing.models.fields import JsonTextField
+
+if TYPE_CHECKING:
+    from routing.models.searches import Search
 
 
 class DecisionQuerySet(models.QuerySet["Decision"]):
@@ -50,6 +53,7 @@ class Decision(models.Model):
     execution = JsonTextField(null=True, blank=True)
     answer = JsonTextField(null=True, blank=True)  # route and search: no request text
     error = models.CharField(max_length=200, blank=True)
+    error_code = models.CharField(max_length=32, blank=True)  # of the answer that a failed decision gets
     # What a worker needs, encrypted; erased in the transaction that records the result.
     content = models.BinaryField(null=True, blank=True)
     claim = models.UUIDField(null=True, blank=True)
@@ -60,8 +64,11 @@ class Decision(models.Model):
     invoked = models.BooleanField(default=False)
     transport = models.CharField(max_length=16, null=True, blank=True)
     domain = models.CharField(max_length=16, null=True, blank=True)
+    agreed = models.BooleanField(null=True)  # whether what was invoked is what was recommended; null: nothing is known
+    cost = models.FloatField(null=True, blank=True)  # of the provider's answers, where one is told; never 0
 
     objects = DecisionQuerySet.as_manager()
+    search: Search  # of a search alone
 
     class Meta:
         ordering = ("-id",)
@@ -69,6 +76,15 @@ class Decision(models.Model):
             models.Index(fields=("workspace", "-id"), name="decision_newest"),
             models.Index(fields=("workspace", "scope", "-id"), name="decision_newest_in_scope"),
             models.Index(fields=("workspace", "target", "-id"), name="decision_newest_of_target"),
+            models.Index(fields=("workspace", "source", "-id"), name="decision_newest_of_source"),
+            models.Index(fields=("workspace", "revision", "-id"), name="decision_newest_of_revision"),
+            models.Index(
+                fields=("workspace", "fallback_reason", "-id"),
+                name="decision_newest_fallback",
+                condition=Q(fallback_reason__isnull=False),
+            ),
+            models.Index(fields=("workspace", "-id"), name="decision_newest_differed", condition=Q(agreed=False)),
+            models.Index(fields=("workspace", "-id"), name="decision_newest_paid", condition=Q(cost__isnull=False)),
             models.Index(
                 fields=("state", "enqueued_at"), name="decision_waiting", condition=Q(state__in=("queued", "running"))
             ),

@@ -95,7 +95,13 @@ class Minute(models.Model):
     not_returned = models.PositiveIntegerField(default=0)  # transport error or timeout
     achieved = models.PositiveIntegerField(default=0)  # domain success
     not_achieved = models.PositiveIntegerField(default=0)  # domain failure or partial
+    agreed = models.PositiveIntegerField(default=0)  # what was invoked is what was recommended
+    differed = models.PositiveIntegerField(default=0)  # something else was invoked
+    cost = models.FloatField(default=0)  # of providers' answers, where it is told
     latency = JsonTextField(default=dict, blank=True)  # bucket → count
+    sources = JsonTextField(default=dict, blank=True)  # who answered → count
+    fallbacks = JsonTextField(default=dict, blank=True)  # reason → count
+    turns = JsonTextField(default=dict, blank=True)  # loop seen, circuit opened or closed in a session → count
 
     class Meta:
         ordering = ("at",)

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
 
+from routing.choices import SourceMode
 from routing.models.fields import JsonTextField
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class Workspace(models.Model):
     self_approval = models.BooleanField(default=False)
     allow_private = JsonTextField(default=list, blank=True)
     record_queries = models.BooleanField(default=False)
+    source_file = models.CharField(max_length=1000, blank=True)  # that the registry is kept in; empty: in no file
+    source_mode = models.CharField(max_length=16, choices=SourceMode.choices, default=SourceMode.READ_ONLY)
+    source_proposes = models.BooleanField(default=False)  # what the file says otherwise is proposed by itself
     live_revision = models.ForeignKey(
         "routing.Revision", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -45,7 +49,18 @@ class Workspace(models.Model):
 
     class Meta:
         ordering = ("name",)
-        constraints = [models.CheckConstraint(condition=~Q(name=""), name="workspace_is_named")]
+        constraints = [
+            models.CheckConstraint(condition=~Q(name=""), name="workspace_is_named"),
+            models.CheckConstraint(
+                condition=Q(source_proposes=False) | (Q(source_mode=SourceMode.READ_ONLY) & ~Q(source_file="")),
+                name="only_a_read_only_source_proposes",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the registry is changed in its file alone."""
+        return bool(self.source_file) and self.source_mode == SourceMode.READ_ONLY

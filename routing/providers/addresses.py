@@ -72,6 +72,12 @@ def is_refused(address: Address) -> bool:
     )
 
 
+def opens_nothing(network: Network) -> bool:
+    """Whether an allow list names it in vain, since all of it is refused."""
+    is_refused_host = network.num_addresses == 1 and is_refused(network.network_address)
+    return network.is_link_local or network.is_multicast or is_refused_host
+
+
 def is_private(address: Address) -> bool:
     """Whether it is of one's own machine or network, or of no public use, and so for the allow list to open."""
     real = meant(address)
@@ -105,10 +111,23 @@ def written(host: str) -> Address | None:
         return None
 
 
-def reason_at_save(url: str, allow: Destinations) -> str:
-    """Why this URL leads to a refused address as far as its spelling tells; what a name leads to is looked at when connecting."""
+def read_addresses(found: Iterable[str]) -> list[Address]:
+    """What a lookup answers, as addresses; a zone is no part of them. Raises ValueError."""
+    return [ipaddress.ip_address(one.partition("%")[0]) for one in found]
+
+
+def place_of(url: str) -> tuple[str, int]:
+    """Host and port that a URL leads to; the host is empty for what is no URL. Raises ValueError for a port that is none."""
     parts = urlsplit(url)
-    address = written(parts.hostname or "")
-    if address is None:
-        return ""
-    return reason_against(address, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80), allow)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def reason_at_save(url: str, allow: Destinations, found: Iterable[Address] = ()) -> str:
+    """Why this URL leads to a refused address: as it is spelled, or by what its name was `found` to lead to.
+
+    Connecting looks at the name again, since it may lead elsewhere by then.
+    """
+    host, port = place_of(url)
+    address = written(host)
+    reasons = (reason_against(one, host, port, allow) for one in (found if address is None else (address,)))
+    return next(filter(None, reasons), "")

@@ -6,6 +6,7 @@ chance that none of them fits.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 
 from routing.engine.calibration import SHIPPED
@@ -13,8 +14,9 @@ from routing.engine.catalog import Catalog
 from routing.engine.models import FALLBACK, ChoiceDecision, HarnessState, ToolDescriptor
 from routing.engine.policies import effective
 from routing.engine.policy import NO_MATCH, Thresholds, Verdict, judge, shares
-from routing.engine.scoring import Lineup
-from routing.engine.shortlist import catalog_of, ranked
+from routing.engine.scoring import Lineup, Ranking
+from routing.engine.shortlist import catalog_of, query_of, ranked
+from routing.engine.toolset import ToolSet
 
 
 class LocalProvider:
@@ -28,10 +30,11 @@ class LocalProvider:
         """The likeliest tool, or the fallback label when nothing fits well enough."""
         if self._catalog is not None and self._scope is not None:
             policy = self._catalog.policy(self._catalog.scope(self._scope).policy)
-            ranking = ranked(self._catalog, self._scope, state, limit=len(tools), tier=policy.resolver["tier"])
+            ranking = recent_ranking(self._catalog, self._scope, state, limit=len(tools), tier=policy.resolver["tier"])
         else:
             policy = effective("default", ())
-            ranking = ranked(catalog_of(tools), "default", state, limit=len(tools), tier=policy.resolver["tier"])
+            catalog = tools.catalog if isinstance(tools, ToolSet) else catalog_of(tools)
+            ranking = ranked(catalog, "default", state, limit=len(tools), tier=policy.resolver["tier"])
         calibration = self._catalog.calibration if self._catalog is not None else SHIPPED
         verdict = judge(Lineup(present=ranking), Thresholds.of(policy.resolver), calibration)
         named = [
@@ -51,3 +54,19 @@ def _choice(
         return ChoiceDecision(choice=FALLBACK, probabilities=probabilities, confidence=0.0)
     choice = FALLBACK if verdict.status == NO_MATCH else first
     return ChoiceDecision(choice=choice, probabilities=probabilities, confidence=probabilities[first])
+
+
+# Whoever offers a catalog's tools asks for the ranking that the choice among them needs a moment later.
+_recent: deque[tuple[Catalog, str, str, str, int, Ranking]] = deque(maxlen=16)
+
+
+def recent_ranking(catalog: Catalog, scope: str, state: HarnessState, *, limit: int, tier: str) -> Ranking:
+    """A scope's ranking for a state, at least the best `limit` of it; one that was just made is taken again."""
+    query = query_of(state)
+    for made_of, made_for, told, made_by, most, ranking in tuple(_recent):
+        covers = most == limit or (most > limit and len(ranking.candidates) <= limit)
+        if made_of is catalog and covers and (made_for, told, made_by) == (scope, query, tier):
+            return ranking
+    ranking = ranked(catalog, scope, state, limit=limit, tier=tier)
+    _recent.append((catalog, scope, query, tier, limit, ranking))
+    return ranking

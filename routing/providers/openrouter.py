@@ -7,7 +7,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Self
@@ -25,10 +25,11 @@ from routing.engine.errors import (
 from routing.engine.models import ChoiceDecision
 from routing.engine.registry import Provider
 from routing.engine.secrets import names_a_secret, url_secret
+from routing.providers.addresses import Destinations
 from routing.providers.dialects import DIALECTS, Answer, WireDialect, confidence_of
+from routing.providers.place import CallFailed, Place
 from routing.providers.pool import Pool
 from routing.providers.redaction import Key
-from routing.providers.transport import CallFailed, vetted
 
 LONGEST_ANSWER = 2**20  # bytes
 LONGEST_EXCERPT = 500  # characters of an error's body
@@ -105,19 +106,25 @@ class OpenRouterJevProvider:
     requests are on their way than `max_connections`; what is more waits, within its deadline.
     `max_retries` repeats a request after overload (429, 529), a server's error or a lost connection, after the pause that
     Retry-After asks for or a growing random one, and only while the deadline leaves time. `confidence`: `reported` takes
-    the provider's number (0 where there is none); `peak` works it out from the probabilities.
+    the provider's number (0 where there is none); `peak` works it out from the probabilities. `hedge_after_s`: a request that
+    has brought nothing for so long is sent a second time, and the first answer of the two is taken.
+
+    `api_key` may be a function that reads the key, asked again for each choice. `allow` is a workspace's list of private
+    destinations: with it, addresses are vetted and connected to themselves, and no proxy of the environment is used.
 
     Raises RouterConfigurationError for a key that is empty or that no header can carry.
     """
 
     def __init__(
         self,
-        api_key: str,
+        api_key: str | Callable[[], str],
         client: httpx.AsyncClient | None = None,
         config: OpenRouterConfig = _DEFAULT,
         *,
         max_retries: int = 0,
         confidence: str = "reported",
+        hedge_after_s: float | None = None,
+        allow: Destinations | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
@@ -126,7 +133,10 @@ class OpenRouterJevProvider:
             raise RouterConfigurationError(f"confidence must be one of {', '.join(RULES)}")
         if max_retries < 0:
             raise RouterConfigurationError("max_retries must be 0 or more")
-        self._key = _key_of(api_key, config)
+        if hedge_after_s is not None and not hedge_after_s > 0:
+            raise RouterConfigurationError("hedge_after_s must be above 0")
+        self._read_key = api_key if callable(api_key) else lambda: api_key
+        self._key = _key_of(self._read_key(), config)
         self._config = config
         self._given = client
         self._pools: dict[asyncio.AbstractEventLoop, Pool] = {}
@@ -135,7 +145,10 @@ class OpenRouterJevProvider:
         self._clock, self._sleep, self._jitter = clock, sleep, jitter
         self._url = httpx.URL(config.address)
         self._closed = False
-        self._is_vetted = client is not None or self._url.scheme == "https"
+        # A key travels in the clear within one's own network only; whoever brings a client answers for where it goes.
+        pins = client is None and (allow is not None or self._url.scheme == "http")
+        self._place = Place.of(config.address, allow) if pins else None
+        self._hedge_after_s = hedge_after_s
         self.request_count = 0  # requests sent so far, answered or not
 
     @classmethod
@@ -147,28 +160,24 @@ class OpenRouterJevProvider:
 
     @classmethod
     def from_account(
-        cls, account: Provider, client: httpx.AsyncClient | None = None, *, env: Mapping[str, str] = os.environ
+        cls,
+        account: Provider,
+        client: httpx.AsyncClient | None = None,
+        *,
+        env: Mapping[str, str] = os.environ,
+        allow: Destinations | None = None,
     ) -> Self:
         """What a registry's `providers` entry describes. Raises RouterConfigurationError."""
-        if account.kind not in DIALECTS:
-            raise RouterConfigurationError(f"provider {account.name}: kind {account.kind} is not spoken over HTTP")
-        url, path = _PLACES[account.kind]
-        reference = account.credential or "env:OPENROUTER_API_KEY"
-        if not reference.startswith("env:"):
-            raise RouterConfigurationError(f"provider {account.name}: {reference} cannot be read here")
-        if not (account.url or url):
-            raise RouterConfigurationError(f"provider {account.name}: url is required")
-        config = OpenRouterConfig(
-            model=account.model,
-            url=account.url or url,
-            path=account.path if account.path is not None else path,
-            dialect=account.kind,
-            api_key_env=reference.removeprefix("env:"),
-            timeout_seconds=account.timeout_s,
-            max_connections=account.max_connections,
+        config = config_of(account)
+        return cls(
+            lambda: _from_env(config.api_key_env, env),
+            client,
+            config,
+            max_retries=account.max_retries,
+            confidence=account.confidence,
+            hedge_after_s=account.hedge_after_s,
+            allow=allow,
         )
-        key = _from_env(config.api_key_env, env)
-        return cls(key, client, config, max_retries=account.max_retries, confidence=account.confidence)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model={self._config.model!r}, url={self._config.address!r})"
@@ -187,18 +196,26 @@ class OpenRouterJevProvider:
         """How many labels a choice may have, the fallback among them; None where nobody knows."""
         return self._config.wire.most_labels
 
-    async def choose(self, *, state: str, instructions: str, criteria: Mapping[str, str]) -> ChoiceDecision:
-        """The provider's choice among the labels of `criteria`.
+    async def choose(
+        self, *, state: str, instructions: str, criteria: Mapping[str, str], timeout_s: float | None = None
+    ) -> ChoiceDecision:
+        """The provider's choice among the labels of `criteria`; `timeout_s` stands for the configuration's where it is given.
 
         Raises ProviderError when there is no answer (ProviderTimeoutError: not in time), InvalidProviderResponse for an
         answer that is no decision, and ValueError, with nothing sent, for fewer than two labels.
         """
         if len(criteria) < 2:
             raise ValueError("a choice needs two labels or more")
-        response, requests = await self._ask(self._content(state, instructions, criteria))
-        payload = _parsed(response.content)
-        answer = self._config.wire.read(payload, criteria)
-        return self._decision(answer, len(criteria), response.request_id, requests)
+        self._refresh_key()
+        response, requests = await self._ask(
+            self._content(state, instructions, criteria), timeout_s or self._config.timeout_seconds
+        )
+        try:
+            answer = self._config.wire.read(_parsed(response.content), criteria)
+            return self._decision(answer, len(criteria), response.request_id, requests)
+        except InvalidProviderResponse as problem:
+            problem.requests = requests
+            raise
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; nothing is asked any more. A client that was given stays open."""
@@ -213,39 +230,47 @@ class OpenRouterJevProvider:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    def _refresh_key(self) -> None:
+        value = self._read_key()
+        if value.strip() != self._key.reveal():
+            self._key = _key_of(value, self._config)
+
     def _content(self, state: str, instructions: str, criteria: Mapping[str, str]) -> bytes:
         """The body. Raises ProviderError when it holds the key, however it is written there."""
-        text = self._written(_object_or_text(state), instructions, criteria)
-        if text is None:  # the object holds a number that JSON has no word for
-            text = self._written(state, instructions, criteria) or ""
-        if self._key.is_in(text):
+        content = written(self._config, state=state, instructions=instructions, criteria=criteria)
+        if self._key.is_in(content.decode(errors="replace")):
             raise ProviderError("the request holds the provider's key and was not sent", kind="refused")
-        return text.encode(errors="replace")
+        return content
 
-    def _written(self, state: Any, instructions: str, criteria: Mapping[str, str]) -> str | None:
-        body = self._config.wire.compose(
-            model=self._config.model, state=state, instructions=instructions, criteria=criteria
-        )
-        try:
-            return json.dumps(
-                {**body, **self._config.extra}, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-            )
-        except ValueError:
-            return None
-
-    async def _ask(self, content: bytes) -> tuple[_Response, int]:
-        deadline = self._clock() + self._config.timeout_seconds
-        sent = 0
+    async def _ask(self, content: bytes, timeout_s: float) -> tuple[_Response, int]:
+        deadline = self._clock() + timeout_s
+        tried = sent = 0
         while True:
-            sent += 1
-            got = await self._attempt(content, deadline - self._clock())
+            tried += 1
+            got, times = await self._hedged(content, deadline)
+            sent += times
             # Errors come back as values and are raised here, outside every handler, so that none holds on to the request.
             if isinstance(got, _Response):
                 return got, sent
-            pause = self._pause(got, sent)
-            if sent > self._max_retries or got.kind not in _RETRIED or self._clock() + pause >= deadline:
+            pause = self._pause(got, tried)
+            if tried > self._max_retries or got.kind not in _RETRIED or self._clock() + pause >= deadline:
+                got.requests = sent if got.kind != "refused" else 0
                 raise got
             await self._sleep(pause)
+
+    async def _hedged(self, content: bytes, deadline: float) -> tuple[_Response | ProviderError, int]:
+        """One try, or two at once where the first is slow; what came of it, and how many were sent."""
+        if self._hedge_after_s is None or self._hedge_after_s >= deadline - self._clock():
+            return await self._attempt(content, deadline - self._clock()), 1
+        tries = {asyncio.ensure_future(self._attempt(content, deadline - self._clock()))}
+        try:
+            await asyncio.wait(tries, timeout=self._hedge_after_s)
+            if not next(iter(tries)).done():
+                tries.add(asyncio.ensure_future(self._attempt(content, deadline - self._clock())))
+            return await _first_answer(tries), len(tries)
+        finally:
+            for one in tries:
+                one.cancel()
 
     def _pause(self, failure: ProviderError, sent: int) -> float:
         if failure.retry_after_s is not None:
@@ -259,11 +284,11 @@ class OpenRouterJevProvider:
         problem: str
         try:
             async with asyncio.timeout(left_s):
-                await self._vet()
                 return await self._exchange(content, left_s)
         except (TimeoutError, httpx.TimeoutException):
             return ProviderTimeoutError("the decision provider did not answer in time", kind="timeout")
         except CallFailed as failed:
+            self.request_count -= 1
             return ProviderError(f"nothing was sent to the decision provider: {failed}", kind="refused")
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as failed:
             # Their own texts may quote a header.
@@ -330,16 +355,14 @@ class OpenRouterJevProvider:
             alive = {known: pool for known, pool in self._pools.items() if not known.is_closed()}
             self._pools = {
                 **alive,
-                loop: Pool(self._config.max_connections, secure=self._url.scheme == "https", given=self._given),
+                loop: Pool(
+                    self._config.max_connections,
+                    secure=self._url.scheme == "https",
+                    given=self._given,
+                    place=self._place,
+                ),
             }
         return self._pools[loop]
-
-    async def _vet(self) -> None:
-        """A key travels in the clear within one's own network only. Whoever brings a client answers for where it goes."""
-        if not self._is_vetted:
-            found = await asyncio.get_running_loop().getaddrinfo(self._url.host, self._url.port or 80)
-            vetted((str(entry[4][0]) for entry in found), clear_secret=True)
-            self._is_vetted = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +376,54 @@ _PLACES: Mapping[str, tuple[str, str | None]] = {
     "typesafe": ("https://api.typesafe.ai", "/v1/systemone"),
     "compatible": ("", None),
 }
+
+
+def config_of(account: Provider) -> OpenRouterConfig:
+    """Where a registry's `providers` entry is and how it is spoken to. Raises RouterConfigurationError."""
+    if account.kind not in DIALECTS:
+        raise RouterConfigurationError(f"provider {account.name}: kind {account.kind} is not spoken over HTTP")
+    url, path = _PLACES[account.kind]
+    reference = account.credential or "env:OPENROUTER_API_KEY"
+    if not reference.startswith("env:"):
+        raise RouterConfigurationError(f"provider {account.name}: {reference} cannot be read here")
+    if not (account.url or url):
+        raise RouterConfigurationError(f"provider {account.name}: url is required")
+    return OpenRouterConfig(
+        model=account.model,
+        url=account.url or url,
+        path=account.path if account.path is not None else path,
+        dialect=account.kind,
+        api_key_env=reference.removeprefix("env:"),
+        timeout_seconds=account.timeout_s,
+        max_connections=account.max_connections,
+    )
+
+
+def written(config: OpenRouterConfig, *, state: str, instructions: str, criteria: Mapping[str, str]) -> bytes:
+    """The very bytes of a request's body: the state as an object where it is one, else as it is told."""
+    body = _body_text(config, _object_or_text(state), instructions, criteria)
+    if body is None:  # the object holds a number that JSON has no word for
+        body = _body_text(config, state, instructions, criteria) or ""
+    return body.encode(errors="replace")
+
+
+def _body_text(config: OpenRouterConfig, state: Any, instructions: str, criteria: Mapping[str, str]) -> str | None:
+    body = config.wire.compose(model=config.model, state=state, instructions=instructions, criteria=criteria)
+    try:
+        return json.dumps({**body, **config.extra}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        return None
+
+
+async def _first_answer(tries: Iterable[asyncio.Future[_Response | ProviderError]]) -> _Response | ProviderError:
+    """The first answer of several tries; where none has one, what the last of them failed of."""
+    got: _Response | ProviderError | None = None
+    for coming in asyncio.as_completed(tuple(tries)):
+        got = await coming
+        if isinstance(got, _Response):
+            return got
+    assert got is not None  # there was a try
+    return got
 
 
 def _key_of(api_key: str, config: OpenRouterConfig) -> Key:

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 
 import httpx
 
+from routing.providers.place import PinnedTransport, Place
+
 KEEP_ALIVE_S = 30.0
 
 
@@ -16,10 +18,14 @@ class Pool:
     """As many clients of one connection each as are needed at once, up to a bound; further requests wait in the order in
     which they came. One client with many connections looks through all of them, and asks the system about each, at every
     request; and it closes those beyond its keep-alive. A client that was given is the only one, within the same bound.
+    With a `place`, its addresses are looked at and connected to themselves; without, the system decides, and its proxies.
     """
 
-    def __init__(self, most: int, *, secure: bool, given: httpx.AsyncClient | None = None) -> None:
+    def __init__(
+        self, most: int, *, secure: bool, given: httpx.AsyncClient | None = None, place: Place | None = None
+    ) -> None:
         self._given = given
+        self._place = place
         self._secure = secure
         self._trust: ssl.SSLContext | None = None
         self._turns = asyncio.Semaphore(most)
@@ -42,13 +48,16 @@ class Pool:
     def _new(self) -> httpx.AsyncClient:
         if self._secure and self._trust is None:  # reading certificates takes its time, so once for all
             self._trust = httpx.create_ssl_context()
-        client = httpx.AsyncClient(
-            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEP_ALIVE_S),
-            follow_redirects=False,
-            # What is sent in the clear within one's own network has no business with a proxy.
-            trust_env=self._secure,
-            verify=self._trust or False,
-        )
+        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEP_ALIVE_S)
+        verify = self._trust or False
+        if self._place is None:
+            client = httpx.AsyncClient(limits=limits, follow_redirects=False, trust_env=True, verify=verify)
+        else:
+            # What goes to an address that was looked at has no business with a proxy.
+            inner = httpx.AsyncHTTPTransport(limits=limits, trust_env=False, verify=verify)
+            client = httpx.AsyncClient(
+                transport=PinnedTransport(self._place, inner), follow_redirects=False, trust_env=False
+            )
         self._clients.append(client)
         return client
 

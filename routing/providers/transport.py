@@ -7,13 +7,11 @@ address.
 
 from __future__ import annotations
 
-import ipaddress
 import os
-import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,24 +20,13 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 
-from routing.providers.addresses import Address, Destinations, is_refused, meant, reason_against
+from routing.providers.addresses import Destinations
+from routing.providers.place import CallFailed, Place
 
-__all__ = ["CallFailed", "Reply", "Server", "is_refused", "secret_of", "vetted"]
+__all__ = ["CallFailed", "Reply", "Server", "secret_of"]
 Headers = Mapping[str, str]
 
 CONNECT_S = 5.0
-
-
-class CallFailed(Exception):
-    """Why a call brought nothing, in a few words: never a text that was sent, a secret, or what the server said.
-
-    `code` says the same to programs: name, address, refused, unreachable, tls, timeout, redirect, credential, status, size,
-    answer, secret or cancelled.
-    """
-
-    def __init__(self, message: str, code: str = "answer") -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +45,10 @@ class Server:
     """
 
     def __init__(self, url: str, allow: Destinations | None = None) -> None:
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError:
-            raise CallFailed("its address is no http or https URL", "address") from None
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CallFailed("its address is no http or https URL", "address")
-        self._scheme, self._host = parts.scheme, parts.hostname
-        self._port = port or (443 if parts.scheme == "https" else 80)
+        self._place = Place.of(url, allow)
+        parts = urlsplit(url)
         self._base = parts.path.rstrip("/")
         self._whole = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._allow = allow
         self._client: httpx.Client | None = None
         self._lock = threading.Lock()
 
@@ -110,23 +89,23 @@ class Server:
         No redirect is followed, nothing compressed is taken, and `is_unwanted` is asked while the answer is read.
         """
         deadline = time.monotonic() + timeout_s
-        address = self._vetted(secret=secret)
+        address = self._place.look_up(secret=secret)[0]
         host = f"[{address}]" if address.version == 6 else str(address)
         target = self._whole if path is None else f"{self._base}{path}"
         try:
             request = self._open().build_request(
                 method,
-                f"{self._scheme}://{host}:{self._port}{target}",
+                f"{self._place.scheme}://{host}:{self._place.port}{target}",
                 content=None if body is None else orjson.dumps(body),
                 headers={
                     "Accept": "application/json",
                     **headers,
-                    "Host": self._told_host(),
+                    "Host": self._place.told_host,
                     "Accept-Encoding": "identity",
                     **({} if body is None else {"Content-Type": "application/json"}),
                 },
                 timeout=httpx.Timeout(max(timeout_s, 0.001), connect=min(max(timeout_s, 0.001), CONNECT_S)),
-                extensions={"sni_hostname": self._host},
+                extensions={"sni_hostname": self._place.host},
             )
             response = self._open().send(request, stream=True)
             try:
@@ -141,25 +120,10 @@ class Server:
     def _open(self) -> httpx.Client:
         with self._lock:
             if self._client is None:  # opening one reads certificates, so it waits for the first call
-                self._client = httpx.Client(trust_env=False, follow_redirects=False, verify=self._scheme == "https")
+                self._client = httpx.Client(
+                    trust_env=False, follow_redirects=False, verify=self._place.scheme == "https"
+                )
             return self._client
-
-    def _vetted(self, *, secret: bool) -> Address:
-        """The address to connect to: the very one that was looked at, so that a name cannot change its meaning meanwhile."""
-        try:
-            found = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            raise CallFailed("its name cannot be looked up", "name") from None
-        told = [str(entry[4][0]) for entry in found]
-        addresses = vetted(told, clear_secret=secret and self._scheme == "http")
-        for address in addresses:
-            if reason := reason_against(address, self._host, self._port, self._allow):
-                raise CallFailed(reason, "address")
-        return addresses[0]
-
-    def _told_host(self) -> str:
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return host if self._port in (80, 443) else f"{host}:{self._port}"
 
 
 def json_of(reply: Reply) -> Any:
@@ -211,19 +175,6 @@ def _unreached(problem: BaseException) -> CallFailed:
     if any(isinstance(one, ConnectionRefusedError) for one in causes):
         return CallFailed("nothing listens there: the connection was refused", "refused")
     return CallFailed(f"it cannot be reached ({type(problem).__name__})", "unreachable")
-
-
-def vetted(found: Iterable[str], *, clear_secret: bool) -> list[Address]:
-    """The addresses that a name leads to, when something may be sent to all of them. Raises CallFailed.
-
-    `clear_secret`: what is sent holds a secret that everyone on the way can read.
-    """
-    addresses = [ipaddress.ip_address(one.partition("%")[0]) for one in found]
-    if not addresses or any(is_refused(one) for one in addresses):
-        raise CallFailed("its address is one that no server of models or tools has", "address")
-    if clear_secret and not all(meant(one).is_private for one in addresses):
-        raise CallFailed("a secret is sent to a public address by https only", "secret")
-    return addresses
 
 
 def secret_of(reference: str) -> str:

@@ -1,6 +1,7 @@
 """Learn from outcomes how far the judge's probabilities can be believed in a workspace.
 
-A domain outcome that names a decision says whether the tool that was ranked first there was right. The newest of them are
+A domain outcome that names a decision says whether the tool that was ranked first there was right; so does a label that
+somebody gave it in the console, which stands over what was reported. The newest of them are
 joined with what was told, the two corrections are fitted (`routing.engine.calibration`), and a new version is kept, which
 every process takes up like a publication. What is kept are numbers.
 """
@@ -11,7 +12,7 @@ import logging
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import transaction
@@ -23,8 +24,8 @@ from routing.engine import Catalog
 from routing.engine.calibration import Calibration, Outcome, expected_error, was_right
 from routing.engine.calibration import recalibrate as fit
 from routing.engine.policy import NO_MATCH, shipped_fit
-from routing.models import Actor, CalibrationRow, Decision, Event, Workspace
-from routing.services import audit
+from routing.models import Actor, CalibrationRow, Decision, Event, Label, Workspace
+from routing.services import audit, labels
 from routing.snapshot import live
 
 logger = logging.getLogger(__name__)
@@ -98,8 +99,20 @@ def _row(workspace: Workspace, made: Calibration, outcomes: Sequence[Outcome], b
     )
 
 
+class Judgement(NamedTuple):
+    """A decision of which it is known whether the tool that came first was right."""
+
+    decision: Decision
+    first: str  # this tool
+    outcome: Outcome
+
+
 def labelled(workspace_id: Any) -> list[Outcome]:
-    """What the newest domain outcomes say of the decisions that they name, decisions of the same scope only."""
+    return [one.outcome for one in judgements(workspace_id)]
+
+
+def judgements(workspace_id: Any) -> list[Judgement]:
+    """What the newest domain outcomes say of the decisions that they name, decisions of the same scope only, and labels."""
     reported: dict[uuid.UUID, list[Event]] = defaultdict(list)
     events = Event.objects.filter(
         workspace_id=workspace_id, kind=EventKind.DOMAIN_OUTCOME, decision_id__isnull=False
@@ -107,15 +120,24 @@ def labelled(workspace_id: Any) -> list[Outcome]:
     for event in events[:MOST_EVENTS]:
         if (key := _as_uuid(event.decision_id)) is not None:
             reported[key].append(event)
-    keys = list(reported)[:MOST_OUTCOMES]
+    said = _labels(workspace_id)
+    keys = list(dict.fromkeys([*said, *reported]))[:MOST_OUTCOMES]
     catalog = live(workspace_id).catalog
     found = []
     for start in range(0, len(keys), 500):
         for decision in _decisions(workspace_id, keys[start : start + 500]):
             own = [event for event in reported[decision.pk] if event.scope == decision.scope]
-            if (outcome := _outcome(decision, own, catalog)) is not None:
-                found.append(outcome)
+            if (judged := _judgement(decision, own, said.get(decision.pk, ()), catalog)) is not None:
+                found.append(judged)
     return found
+
+
+def _labels(workspace_id: Any) -> dict[uuid.UUID, list[Label]]:
+    """The newest opinions of people, by decision."""
+    found: dict[uuid.UUID, list[Label]] = defaultdict(list)
+    for label in Label.objects.filter(workspace_id=workspace_id)[:MOST_OUTCOMES]:
+        found[label.decision_id].append(label)
+    return dict(found)
 
 
 def _decisions(workspace_id: Any, keys: Sequence[uuid.UUID]) -> Sequence[Decision]:
@@ -126,17 +148,20 @@ def _decisions(workspace_id: Any, keys: Sequence[uuid.UUID]) -> Sequence[Decisio
     return list(rows.defer("content", "answer", "thresholds", "execution"))
 
 
-def _outcome(decision: Decision, events: Sequence[Event], catalog: Catalog) -> Outcome | None:
+def _judgement(
+    decision: Decision, events: Sequence[Event], said: Sequence[Label], catalog: Catalog
+) -> Judgement | None:
     first = _first(decision)
     if first is None or decision.probability is None or decision.match_probability is None:
         return None
-    judged = was_right(
-        _exact(catalog, first), [(_exact(catalog, one.target or ""), one.status or "") for one in reversed(events)]
-    )
+    reported = [(one.target or "", one.status or "") for one in reversed(events)]
+    told = labels.as_outcomes(first, decision.target, said) or reported
+    judged = was_right(_exact(catalog, first), [(_exact(catalog, tool), status) for tool, status in told])
     if judged is None:
         return None
     match, right = decision.shipped or (decision.match_probability, decision.probability)
-    return Outcome(match=match, right=right, was_right=judged[0], other=judged[1])
+    outcome = Outcome(match=match, right=right, was_right=judged[0], other=judged[1])
+    return Judgement(decision, first, outcome)
 
 
 def _first(decision: Decision) -> str | None:

@@ -10,6 +10,7 @@ import orjson
 from django.db.models import Q
 from django.utils import timezone
 
+from routing.choices import RevisionState
 from routing.engine.diff import Change, diff
 from routing.mapping import ENTRIES
 from routing.models import Actor, Edit, Remark, Revision, Workspace
@@ -67,6 +68,11 @@ def _bounded(paths: list[str]) -> list[str]:
     return paths if len(paths) <= MOST_PATHS else [""]
 
 
+def latest(workspace: Workspace, person: str) -> Edit | None:
+    """The last change of the draft that this person made; None when it left the draft as what is live."""
+    return Edit.objects.filter(workspace=workspace, revision=None, person=person).order_by("-id").first()
+
+
 def take_back(edit: Edit) -> str:
     """Forget an edit whose change is undone; returns whose edit is the last one then."""
     edit.delete()
@@ -75,10 +81,10 @@ def take_back(edit: Edit) -> str:
 
 
 def drop(workspace: Workspace) -> None:
-    """The draft says again what is live: its edits are gone, except those that an open proposal is made of."""
+    """The draft says again what is live: its edits are gone, except those that an open proposal or a canary is made of."""
     Remark.objects.filter(workspace=workspace, revision=None).delete()
     edits = Edit.objects.filter(workspace=workspace, revision=None)
-    proposal = proposal_of(workspace)
+    proposal = proposal_of(workspace) or workspace.revisions.filter(state=RevisionState.CANARY).first()
     if proposal is None:
         edits.delete()
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from routing import working
 from routing.choices import DecisionState, InspectionKind
+from routing.dispatch import Dispatch
 from routing.engine.errors import RegistryError
 from routing.engine.registry import Tool
 from routing.engine.secrets import is_reference
@@ -32,6 +33,7 @@ from routing.providers.addresses import Destinations
 from routing.providers.mcp import McpReader
 from routing.providers.transport import CallFailed, Server, secret_of
 from routing.services import audit, entries
+from routing.services.providers import probing
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
@@ -45,13 +47,7 @@ FIELDS = ("title", "description", "input_schema", "output_schema", "annotations"
 _LOOK_S = 0.5  # between two questions whether it is still wanted
 _PATHS = {"ollama": "/api/tags", "anthropic": "/v1/models", "gemini": "/v1beta/models"}
 
-_send: Callable[[str], None] | None = None
-
-
-def on_request(send: Callable[[str], None]) -> None:
-    """Tell this service how an id reaches the workers (routing.tasks does)."""
-    global _send
-    _send = send
+workers = Dispatch("inspection")
 
 
 # --- asking for one ---------------------------------------------------------------------------------------------------
@@ -61,7 +57,7 @@ def request(workspace: Workspace, name: str, kind: str, *, by: Actor) -> Inspect
 
     Raises NotFound, and InvalidRequest for an endpoint that is never contacted or when too many looks are under way.
     """
-    body = working.copy_of(workspace).entry("endpoints", name)
+    body = working.copy_of(workspace).entry(section_of(kind), name)
     if body is None:
         raise NotFound
     _check(body, kind)
@@ -76,17 +72,35 @@ def request(workspace: Workspace, name: str, kind: str, *, by: Actor) -> Inspect
         workspace=workspace, endpoint=name, kind=kind, by=str(by), said="Waiting for a worker"
     )
     _prune(workspace, name)
-    audit.record(workspace.pk, f"endpoint.{_VERBS[kind]}", f"endpoint {name}", by=by, after={"inspection": str(row.pk)})
+    action, target = f"{_noun(kind)}.{_VERBS[kind]}", f"{_noun(kind)} {name}"
+    audit.record(workspace.pk, action, target, by=by, after={"inspection": str(row.pk)})
     transaction.on_commit(lambda: _enqueue(row.pk))
     return row
 
 
-_VERBS = {InspectionKind.TEST.value: "tested", InspectionKind.DISCOVER.value: "discovered"}
+_VERBS = {
+    InspectionKind.TEST.value: "tested",
+    InspectionKind.DISCOVER.value: "discovered",
+    InspectionKind.PROVIDER.value: "tested",
+}
+
+
+def section_of(kind: str) -> str:
+    """The list of the document that holds what is looked at."""
+    return "providers" if kind == InspectionKind.PROVIDER else "endpoints"
+
+
+def _noun(kind: str) -> str:
+    return entries.NOUNS[section_of(kind)]
 
 
 def _check(body: Mapping[str, Any], kind: str) -> None:
     if kind not in _VERBS:
         raise NotFound
+    if kind == InspectionKind.PROVIDER:
+        if body["kind"] == "local":
+            raise InvalidRequest("This provider decides here; there is nobody to connect to.")
+        return
     if not body.get("url"):
         raise InvalidRequest("This endpoint has no URL, so there is nothing to connect to.")
     if kind == InspectionKind.DISCOVER and body["kind"] != "mcp":
@@ -103,11 +117,7 @@ def _prune(workspace: Workspace, name: str) -> None:
 
 
 def _enqueue(pk: uuid.UUID) -> None:
-    try:
-        if _send is not None:
-            _send(str(pk))
-    except Exception as error:  # the broker is away: nobody would take it up
-        logger.warning("inspection %s reached no worker: %s", pk, type(error).__name__)
+    if not workers.send(str(pk)):
         _finish(
             pk, DecisionState.FAILED, "No worker can be reached right now. Try again in a moment.", code="unavailable"
         )
@@ -117,7 +127,8 @@ def _enqueue(pk: uuid.UUID) -> None:
 def cancel(workspace: Workspace, pk: uuid.UUID, *, by: Actor) -> None:
     """Stop a look that is under way; one that has ended stays as it is. Raises NotFound."""
     row = find(workspace, pk)
-    audit.record(workspace.pk, "endpoint.inspection_stopped", f"endpoint {row.endpoint}", by=by)
+    noun = _noun(row.kind)
+    audit.record(workspace.pk, f"{noun}.inspection_stopped", f"{noun} {row.endpoint}", by=by)
     Inspection.objects.filter(pk=pk, state__in=OPEN).update(
         state=DecisionState.CANCELLED, said="Stopped", finished_at=timezone.now()
     )
@@ -148,9 +159,9 @@ def run(pk: uuid.UUID) -> None:
         return
     row = Inspection.objects.select_related("workspace").get(pk=pk)
     try:
-        body = working.copy_of(row.workspace).entry("endpoints", row.endpoint)
-        if body is None or not body.get("url"):
-            raise CallFailed("the endpoint is no longer in the draft", "gone")
+        body = working.copy_of(row.workspace).entry(section_of(row.kind), row.endpoint)
+        if body is None or not (body.get("url") or row.kind == InspectionKind.PROVIDER):
+            raise CallFailed("it is no longer in the draft", "gone")
         said, found = _look(row, body)
         _finish(pk, DecisionState.FINISHED, said, found=found)
     except CallFailed as problem:
@@ -167,6 +178,8 @@ def _finish(pk: uuid.UUID, state: str, said: str, *, code: str = "", found: Docu
 
 
 def _look(row: Inspection, body: Mapping[str, Any]) -> tuple[str, Document]:
+    if row.kind == InspectionKind.PROVIDER:
+        return probing.probe(row.workspace, row.endpoint)
     headers = _headers(body)
     secret = bool(body.get("credential")) or any(map(is_reference, body.get("headers", {}).values()))
     server = Server(body["url"], Destinations.of(row.workspace.allow_private))
@@ -311,12 +324,14 @@ def take(workspace: Workspace, pk: uuid.UUID, picks: Iterable[str], *, read: str
     """
     row = find(workspace, pk)
     body = working.copy_of(workspace).entry("endpoints", row.endpoint)
-    if body is None:
+    if body is None or row.kind == InspectionKind.PROVIDER:
         raise NotFound
     wanted = set(picks)
     picked = {one.name: one for one in differences(body, row.found.get("tools", ())) if one.name in wanted}
-    if not picked:
+    if not wanted:
         raise InvalidRequest("Pick at least one tool.")
+    if not picked:
+        raise InvalidRequest("The draft has what was picked already: nothing of it differs any more.")
     message = f"Tools listed by {row.endpoint}"
     entries.edit(
         workspace, "endpoints", row.endpoint, {"tools": _merged(body, picked)}, by=by, read=read, message=message

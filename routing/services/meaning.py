@@ -24,7 +24,6 @@ from routing import bus, generation, snapshot, vectors
 from routing.engine.encoder import Encoder, rounded
 from routing.engine.meaning import Vectors
 from routing.engine.recommend import is_too_long
-from routing.errors import NotFound
 from routing.models import TextVector
 from routing.providers.encoders.base import EncoderError, TextEncoder
 from routing.snapshot import Live
@@ -52,6 +51,11 @@ async def ask_on_loop(live: Live, scope: str, query: str) -> Encoder | None:
     """`ask` for an event loop: the encoder works in a thread, and only this coroutine waits for it."""
     deep = _ready(live, scope, query)
     return None if deep is None else _held_against(deep, await _wait_on_loop(_begin(deep.encoder, query)))
+
+
+def may_ask(live: Live, scope: str, query: str) -> bool:
+    """Whether `ask` would ask an encoder now."""
+    return _ready(live, scope, query) is not None
 
 
 def _held_against(deep: Deep, vector: Vectors | None) -> Encoder | None:
@@ -208,7 +212,7 @@ def on_missing(send: Callable[[str], None]) -> None:
 
 def sweep() -> None:
     """Have the vectors made that are missing: after a publication, a new encoder, or a run that ended half way."""
-    for workspace_id, deep in vectors.every().items():
+    for (workspace_id, _), deep in vectors.every().items():
         if deep.missing and _send is not None:
             try:
                 if bus.claim(_work(workspace_id, deep), CLAIM_S):
@@ -218,18 +222,19 @@ def sweep() -> None:
 
 
 def make(workspace_id: Any) -> int:
-    """Encode the texts of the live catalog that have no vector yet, and keep the vectors; returns how many were made.
+    """Encode the texts of the live catalog, and of a canary's, that have no vector yet, and keep the vectors; returns how many
+    were made.
 
     A batch is kept as soon as it is made, so a run that ends half way has lost nothing. It ends when something else is
     published or the encoder changes: that has a run of its own.
     """
     generation.refresh_all()  # whoever claimed this run may have seen a publication sooner than this process
-    try:
-        live = snapshot.live(workspace_id)
-    except NotFound:
-        return 0
-    deep = vectors.of(live)
-    if deep is None:
+    return sum(_make(live) for live in list(snapshot.each()) if live.workspace_id == workspace_id)
+
+
+def _make(live: Live) -> int:
+    workspace_id, deep = live.workspace_id, vectors.of(live)
+    if deep is None or not deep.missing:
         return 0
     wanted = {vectors.key(deep.encoder, text): text for text in vectors.texts(live)}
     there = vectors.known(list(wanted))
@@ -237,7 +242,7 @@ def make(workspace_id: Any) -> int:
     made, work = 0, _work(workspace_id, deep)
     try:
         for first in range(0, len(left), BATCH):
-            if first and not _is_present(work, workspace_id):
+            if first and not _is_present(work, live):
                 return made
             bus.hold(work, CLAIM_S)
             made += _make_batch(deep.encoder, dict(left[first : first + BATCH]))
@@ -253,9 +258,9 @@ def make(workspace_id: Any) -> int:
     return made
 
 
-def _is_present(work: str, workspace_id: Any) -> bool:
-    deep = vectors.every().get(workspace_id)
-    return deep is not None and _work(workspace_id, deep) == work
+def _is_present(work: str, live: Live) -> bool:
+    deep = vectors.of(live)
+    return deep is not None and _work(live.workspace_id, deep) == work
 
 
 def _make_batch(encoder: TextEncoder, batch: dict[str, str]) -> int:

@@ -13,19 +13,23 @@ from typing import Any
 from django.db import transaction
 
 from routing import mapping, working
+from routing.choices import RevisionState
 from routing.engine.canonical import digest_of
 from routing.engine.diff import Change, diff
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
-from routing.errors import InvalidRegistry, StaleDraft
+from routing.errors import InvalidRegistry, ReadOnlySource, StaleDraft
 from routing.manifests import thaw
 from routing.models import Actor, Edit, Revision, Workspace
-from routing.services import audit, edits, reviews, revisions
+from routing.services import audit, checks, edits, reviews, revisions
+from routing.services.doctor import examinations
+from routing.sources import short
 from routing.working import WorkingCopy
 
 logger = logging.getLogger(__name__)
 Document = dict[str, Any]
 Proposed = tuple[Revision, bool, list[Mapping[str, Any]]]
+TAKEN, DISCARDED = "source.taken", "draft.discarded"  # what may be done to the draft of a registry kept in a file
 STARTING_CAPABILITIES = ("structured-tools", "long-context", "code-generation", "summarization", "tool-dispatch")
 
 
@@ -103,8 +107,11 @@ def note_change(
 
     Nobody did when it says what is live, and the same as before when nothing changed. A change takes the approvals of an
     open proposal that says something else. `undoes` is the edit that this takes back: it is gone with what it did.
+    Raises ReadOnlySource for an edit of a registry that is changed in its file alone.
     """
     changes = diff(before.document, after.document)
+    if changes and action not in (TAKEN, DISCARDED):
+        refuse_where_a_file_is_the_source(workspace)
     audit.record(
         workspace.pk,
         action,
@@ -117,7 +124,9 @@ def note_change(
     )
     if changes:
         working.written(workspace, after)
+        examinations.want_after_commit(workspace)
         reviews.void(workspace, after.digest, by=by)
+        checks.want(workspace)
     if after.digest == working.live_digest(workspace):
         _set_author(workspace, "")
         edits.drop(workspace)
@@ -126,6 +135,18 @@ def note_change(
     elif changes:
         _set_author(workspace, str(by))
         edits.note(workspace, changes, before=before.document, after=after.document, message=message, by=by)
+
+
+def refuse_where_a_file_is_the_source(workspace: Workspace) -> None:
+    """Raises ReadOnlySource when the registry is changed in its file alone."""
+    present = Workspace.objects.only("name", "source_file", "source_mode").get(pk=workspace.pk)
+    if present.is_read_only:
+        file = short(present.source_file)
+        raise ReadOnlySource(
+            f"Nothing was changed: this registry is kept in {file}. Change it there; what the file says is then taken into "
+            "the draft. An administrator can make the workspace two-way in its settings.",
+            [{"path": "source_file", "message": "is where the registry is changed", "value": file}],
+        )
 
 
 def _set_author(workspace: Workspace, name: str) -> None:
@@ -162,6 +183,12 @@ def draft_change_count(workspace: Workspace) -> int:
     return known[1]
 
 
+def forget() -> None:
+    """Drop what this process remembers of drafts (tests change databases under it)."""
+    _counted.clear()
+    working.forget()
+
+
 def draft_digest(workspace: Workspace) -> str:
     return working.copy_of(workspace).digest
 
@@ -178,6 +205,7 @@ def put(workspace: Workspace, document: Mapping[str, Any], *, message: str, seen
     found = _found(workspace, by)
     fits = found.admits(seen) if seen is not None else not found.is_anothers
     if not fits and digest_of(canonical) != found.digest:
+        refuse_where_a_file_is_the_source(workspace)
         raise StaleDraft(
             "The draft is not what you have read; read it again and send its digest as If-Match.",
             [{"path": "If-Match", "message": "must be the present digest", "value": seen, "allowed": found.digest}],
@@ -237,7 +265,8 @@ def _found(workspace: Workspace, by: Actor) -> _Found:
     proposal = workspace.revisions.open().first()
     proposed = proposal.digest if proposal else live
     author = Workspace.objects.values_list("draft_by", flat=True).get(pk=workspace.pk)
-    strange_draft = draft not in (live, proposed) and author != str(by)
+    canary = workspace.revisions.filter(state=RevisionState.CANARY).values_list("digest", flat=True).first()
+    strange_draft = draft not in (live, proposed, canary) and author != str(by)  # a canary's changes are kept with it
     strange_proposal = proposal is not None and proposal.created_by != str(by)
     return _Found(
         digest=proposed if draft == live else draft,
@@ -249,7 +278,7 @@ def _found(workspace: Workspace, by: Actor) -> _Found:
 @transaction.atomic
 def discard_draft(workspace: Workspace, *, by: Actor) -> None:
     """Make the working copy equal to the live revision again."""
-    replace_working_copy(workspace, revisions.live_document(workspace), by=by, action="draft.discarded")
+    replace_working_copy(workspace, revisions.live_document(workspace), by=by, action=DISCARDED)
 
 
 def lock(workspace: Workspace) -> None:

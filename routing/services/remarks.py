@@ -99,7 +99,7 @@ def _about(workspace: Workspace, number: int | None) -> Revision | None:
 
 
 def _still_open(revision: Revision | None) -> None:
-    if revision is not None and revision.state not in (*revisions.OPEN, RevisionState.LIVE):
+    if revision is not None and revision.state not in (*revisions.OPEN, RevisionState.CANARY, RevisionState.LIVE):
         raise Superseded(f"Revision {revision.number} is {revision.state}; what was said about it stays as it is.")
 
 

@@ -6,8 +6,9 @@ import logging
 
 from django.db import transaction
 
+from routing import working
 from routing.choices import RevisionState, Verdict
-from routing.errors import InvalidRequest, NotAllowed, Superseded
+from routing.errors import InvalidRequest, NotAllowed, StaleDraft, Superseded
 from routing.models import Actor, Review, Revision, Workspace
 from routing.reviewing import proposal_of, standing
 from routing.services import audit, revisions, waiting
@@ -16,13 +17,21 @@ logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
-def approve(workspace: Workspace, number: int, *, comment: str = "", by: Actor) -> Revision:
-    """Approve an open proposal, once a person. Approving again changes nothing.
+def approve(workspace: Workspace, number: int, *, comment: str = "", seen: str | None = None, by: Actor) -> Revision:
+    """Approve an open proposal, once a person. Approving again changes nothing. `seen` is the digest of the draft that the
+    person looked at.
 
-    Raises NotFound, Superseded when it is no open proposal or its base is no longer live, and NotAllowed for an author of
-    any change in it, unless the workspace allows self-approval.
+    Raises NotFound, Superseded when it is no open proposal or its base is no longer live, StaleDraft when the draft is not
+    what was seen or says something else than the proposal, and NotAllowed for an author of any change in it, unless the
+    workspace allows self-approval.
     """
     locked, revision = _open(workspace, number)
+    _refuse_when_stale(locked, seen)
+    if is_outdated(locked, revision):
+        raise StaleDraft(
+            f"The draft changed after revision {number} was proposed, and nothing was counted. Have the draft proposed "
+            "again, then review that."
+        )
     if by.person in revision.authors and not locked.self_approval:
         raise NotAllowed(
             f"Revision {number} holds changes of {by.person}, and nobody approves their own changes in this workspace."
@@ -38,11 +47,14 @@ def approve(workspace: Workspace, number: int, *, comment: str = "", by: Actor) 
 
 
 @transaction.atomic
-def reject(workspace: Workspace, number: int, *, reason: str, by: Actor) -> Revision:
-    """Close an open proposal with a reason; its changes stay in the draft. Raises as `approve`, but for authors."""
+def reject(workspace: Workspace, number: int, *, reason: str, seen: str | None = None, by: Actor) -> Revision:
+    """Close an open proposal with a reason; its changes stay in the draft. An author may, and what the draft no longer says
+    may be rejected too; else it raises as `approve`.
+    """
     if not reason.strip():
         raise InvalidRequest("reason: is required", [{"path": "reason", "message": "is required"}])
-    _, revision = _open(workspace, number)
+    locked, revision = _open(workspace, number)
+    _refuse_when_stale(locked, seen)
     _say(revision, Verdict.REJECTED, reason, by)
     waiting.give_up(workspace, f"Revision {number} was rejected.", by=by)
     revision.state = RevisionState.REJECTED
@@ -70,12 +82,23 @@ def void(workspace: Workspace, digest: str, *, by: Actor) -> None:
     waiting.give_up(workspace, f"The draft changed after revision {proposal.number} was scheduled.", by=by)
 
 
+def is_outdated(workspace: Workspace, revision: Revision) -> bool:
+    """Whether the draft went on from what this revision proposes. A discarded draft leaves the proposal as it is."""
+    return working.copy_of(workspace).digest not in (revision.digest, working.live_digest(workspace))
+
+
+def _refuse_when_stale(workspace: Workspace, seen: str | None) -> None:
+    if seen is not None and seen != working.copy_of(workspace).digest:
+        raise StaleDraft("The draft changed since you looked, and nothing was counted. Look at the changes again.")
+
+
 def _open(workspace: Workspace, number: int) -> tuple[Workspace, Revision]:
     locked = Workspace.objects.select_for_update().select_related(None).get(pk=workspace.pk)
     revision = revisions.find(workspace, number)
     live = locked.live_revision.number if locked.live_revision else None
     if revision.state not in revisions.OPEN:
-        raise Superseded(f"Revision {number} is {revision.state}; only an open proposal can be reviewed.")
+        stands = "running as a canary" if revision.state == RevisionState.CANARY else revision.state
+        raise Superseded(f"Revision {number} is {stands}; only an open proposal can be reviewed.")
     if revision.base_number != live:
         raise Superseded(f"Revision {number} was made from what is no longer live; propose its changes anew.")
     return locked, revision

@@ -17,11 +17,20 @@ from routing.engine.canonical import digest_of, document_digest
 from routing.engine.diff import diff
 from routing.engine.errors import RegistryError
 from routing.engine.validation import parse_document, to_document
-from routing.errors import ExpectationsFailed, InvalidRegistry, NeedsApproval, NotFound, StaleDraft, Superseded
+from routing.errors import (
+    CanaryRunning,
+    ExpectationsFailed,
+    InvalidRegistry,
+    NeedsApproval,
+    NotFound,
+    StaleDraft,
+    Superseded,
+)
 from routing.manifests import EMPTY, freeze, thaw
 from routing.models import Actor, Revision, Workspace
-from routing.reviewing import authors_of, edits_of, proposal_of, standing
+from routing.reviewing import Standing, authors_of, edits_of, proposal_of, standing
 from routing.services import audit, checks, edits, waiting
+from routing.services.canaries import ending
 from routing.services.edits import hand_on
 from routing.working import WorkingCopy
 
@@ -45,9 +54,16 @@ def find(workspace: Workspace, number: int) -> Revision:
 
 def next_number(workspace: Workspace, digest: str) -> int:
     """The number under which a document with this digest would be published: that of the open proposal that it equals."""
-    same = workspace.revisions.open().filter(digest=digest).values_list("number", flat=True).first()
+    waiting_ones = workspace.revisions.filter(state__in=(RevisionState.CANARY, *OPEN))
+    same = waiting_ones.filter(digest=digest).values_list("number", flat=True).first()
     newest: int = workspace.revisions.aggregate(newest=Max("number"))["newest"] or 0
     return same or newest + 1
+
+
+def rejection_of(workspace: Workspace, digest: str) -> Revision | None:
+    """The rejected revision that says this, when it was not proposed anew since."""
+    last = Revision.objects.filter(workspace=workspace, digest=digest).order_by("-number").first()
+    return last if last is not None and last.state == RevisionState.REJECTED else None
 
 
 # --- write ----------------------------------------------------------------------------------------------------------
@@ -64,7 +80,9 @@ def propose(
     except RegistryError as error:
         raise InvalidRegistry("The registry document breaks its rules; nothing was saved.", error.problems) from None
     digest = document_digest(canonical)
-    same = Revision.objects.filter(workspace=locked, digest=digest, state__in=(RevisionState.LIVE, *OPEN)).first()
+    same = Revision.objects.filter(
+        workspace=locked, digest=digest, state__in=(RevisionState.LIVE, RevisionState.CANARY, *OPEN)
+    ).first()
     if same is not None and same.state == RevisionState.LIVE:
         withdrawn = _withdraw_proposals(locked)
         if withdrawn:
@@ -124,46 +142,66 @@ OPEN = (RevisionState.PROPOSED, RevisionState.APPROVED)
 
 
 def publish(
-    workspace: Workspace, *, message: str, emergency: bool = False, seen: str | None = None, by: Actor
+    workspace: Workspace,
+    *,
+    message: str,
+    emergency: bool = False,
+    override: str = "",
+    seen: str | None = None,
+    by: Actor,
 ) -> Revision:
     """Freeze the working copy and make it live. Every process answers from it within a second.
 
-    Publishing what is live already changes nothing and returns the live revision. Raises as publish_revision, and
-    StaleDraft when `seen` is given and is not the working copy's digest.
+    Publishing what is live already changes nothing and returns the live revision. Raises as publish_revision, StaleDraft
+    when `seen` is given and is not the working copy's digest, and Superseded when it was rejected and not proposed since.
     """
-    with _told_when_refused(workspace, "draft", message, by):
-        Workspace.objects.select_for_update().get(pk=workspace.pk)
-        draft = working.copy_of(workspace)
-        if seen is not None and seen != draft.digest:
-            raise StaleDraft("The draft changed since it was read; nothing was published.")
+    with told_when_refused(workspace, "draft", message, by):
+        draft = draft_to_publish(workspace, seen)
         revision = propose(workspace, draft.document, message=message, by=by)
-        return _publish(workspace, revision.number, message=message, emergency=emergency, by=by)
+        return _publish(workspace, revision.number, message=message, emergency=emergency, override=override, by=by)
+
+
+def draft_to_publish(workspace: Workspace, seen: str | None) -> WorkingCopy:
+    """The working copy, which nobody changes until the transaction ends. Raises StaleDraft when it is not what was `seen`, and
+    Superseded when it was rejected and not proposed since.
+    """
+    Workspace.objects.select_for_update().get(pk=workspace.pk)
+    draft = working.copy_of(workspace)
+    if seen is not None and seen != draft.digest:
+        raise StaleDraft("The draft changed since it was read; nothing was published.")
+    if (rejected := rejection_of(workspace, draft.digest)) is not None:
+        raise Superseded(f"This draft was rejected as revision {rejected.number}; propose it again, then publish it.")
+    return draft
 
 
 def publish_revision(
-    workspace: Workspace, number: int, *, message: str, emergency: bool = False, by: Actor
+    workspace: Workspace, number: int, *, message: str, emergency: bool = False, override: str = "", by: Actor
 ) -> Revision:
-    """Make a proposed revision live; one that is live already stays so.
+    """Make a proposed revision live, or one that answers some as a canary; one that is live already stays so.
 
+    Raises CanaryRunning while another revision's canary runs, unless this is an emergency or was live before: then that stops.
     Raises NotFound, Superseded when it is no open proposal or its base is no longer live, and, when this is no emergency,
     NeedsApproval when it has fewer approvals than the workspace asks for and ExpectationsFailed when it does not do what
-    it expects of itself. Who may call it an emergency is for the doors to say. A refusal is told to the audit log.
+    it expects of itself. `override` is the reason why it goes live although expectations are not met; it stands in for no
+    approval. Who may override or call it an emergency is for the doors to say. A refusal is told to the audit log.
     """
-    with _told_when_refused(workspace, f"revision {number}", message, by):
-        return _publish(workspace, number, message=message, emergency=emergency, by=by)
+    with told_when_refused(workspace, f"revision {number}", message, by):
+        return _publish(workspace, number, message=message, emergency=emergency, override=override, by=by)
 
 
 @contextmanager
-def _told_when_refused(workspace: Workspace, target: str, message: str, by: Actor) -> Iterator[None]:
+def told_when_refused(
+    workspace: Workspace, target: str, message: str, by: Actor, *, action: str = "revision.published"
+) -> Iterator[None]:
     """All or nothing inside; that it was refused, and why, outlives what is rolled back."""
     try:
         with transaction.atomic():
             yield
-    except (NeedsApproval, ExpectationsFailed, Superseded, StaleDraft) as error:
+    except (NeedsApproval, ExpectationsFailed, Superseded, StaleDraft, CanaryRunning) as error:
         told = {"code": error.code, "why": error.message}
         audit.record(
             workspace.pk,
-            "revision.published",
+            action,
             target,
             by=by,
             after=told,
@@ -173,16 +211,35 @@ def _told_when_refused(workspace: Workspace, target: str, message: str, by: Acto
         raise
 
 
-def _publish(workspace: Workspace, number: int, *, message: str, emergency: bool, by: Actor) -> Revision:
+def _publish(workspace: Workspace, number: int, *, message: str, emergency: bool, override: str, by: Actor) -> Revision:
     locked = Workspace.objects.select_for_update().get(pk=workspace.pk)
     revision = find(workspace, number)
     if revision.state == RevisionState.LIVE:
         return revision
-    live = locked.live_revision.number if locked.live_revision else None
+    ending.refuse_beside(locked, revision, emergency=emergency)
+    found, broken = cleared(locked, revision, emergency=emergency, override=override)
+    bypassed = bool(emergency and (found.missing or broken))
+    _note_publication(
+        locked, revision, message=message, bypassed=bypassed, broken=broken, reason=override or message, by=by
+    )
+    revision.approvals_needed, revision.emergency = found.needed, emergency
+    return _make_live(revision, message=message, by=by)
+
+
+def cleared(
+    locked: Workspace, revision: Revision, *, emergency: bool, override: str
+) -> tuple[Standing, Sequence[checks.Broken]]:
+    """That nothing stands in a revision's way: its approvals, and what of its expectations is overridden. Raises as
+    publish_revision.
+    """
+    live, number = locked.live_revision.number if locked.live_revision else None, revision.number
     if revision.state == RevisionState.REJECTED:
         raise Superseded(f"Revision {number} was rejected; propose its changes anew.")
-    if revision.state not in OPEN or revision.base_number != live:
+    if revision.base_number != live:
         raise Superseded(f"Revision {number} was made from what is no longer live; propose its changes anew.")
+    if revision.state not in (RevisionState.CANARY, *OPEN):
+        why = "was stopped as a canary" if ending.was_stopped(revision) else "gave way to a later proposal"
+        raise Superseded(f"Revision {number} {why}; propose its changes anew.")
     found = standing(revision, locked)
     if found.missing and not emergency:
         raise NeedsApproval(
@@ -190,11 +247,9 @@ def _publish(workspace: Workspace, number: int, *, message: str, emergency: bool
             [{"path": "approvals", "message": "not enough", "value": len(found.given), "allowed": found.needed}],
         )
     broken = _broken(revision)
-    if broken and not emergency:
+    if broken and not (emergency or override):
         raise checks.refusal(number, broken)
-    _note_publication(locked, revision, message=message, bypassed=bool(found.missing), broken=broken, by=by)
-    revision.approvals_needed, revision.emergency = found.needed, emergency
-    return _make_live(revision, message=message, by=by)
+    return found, broken
 
 
 def _note_publication(
@@ -204,9 +259,12 @@ def _note_publication(
     message: str,
     bypassed: bool,
     broken: Sequence[checks.Broken],
+    reason: str,
     by: Actor,
 ) -> None:
-    """`bypassed` says that approvals were needed and this was an emergency; `broken` are expectations overridden so."""
+    """`bypassed` says that something was missing and this was an emergency; `broken` are expectations that were overridden,
+    and `reason` says why.
+    """
     live = workspace.live_revision
     before = thaw(live) if live else EMPTY
     after: dict[str, Any] = {"live_revision": revision.number, "digest": revision.digest}
@@ -217,8 +275,8 @@ def _note_publication(
         by=by,
         before={"live_revision": live.number if live else None, "digest": live.digest if live else digest_of(before)},
         after=after
-        | ({"emergency": True} if bypassed or broken else {})
-        | ({"expectations_failed": [one.name for one in broken]} if broken else {}),
+        | ({"emergency": True} if bypassed else {})
+        | ({"expectations_failed": [one.name for one in broken], "override_reason": reason} if broken else {}),
         changes=diff(before, thaw(revision)),
         message=message or revision.message,
     )
@@ -229,7 +287,7 @@ def _broken(revision: Revision) -> Sequence[checks.Broken]:
     document always can, so that names a fault of ours.
     """
     try:
-        return checks.expectations_of(revision.workspace_id, thaw(revision), revision.digest, anew=True).broken
+        return checks.anew(revision.workspace_id, thaw(revision), revision.digest).broken
     except DatabaseError:
         raise
     except Exception as error:
@@ -257,6 +315,7 @@ def _make_live(revision: Revision, *, message: str, by: Actor) -> Revision:
     revision.save(update_fields=["state", "message", "published_at", "published_by", "approvals_needed", "emergency"])
     Workspace.objects.filter(pk=revision.workspace_id).update(live_revision=revision)
     waiting.give_up(revision.workspace, f"Revision {revision.number} went live before.", by=by)
+    ending.give_way(revision, by=by)
     edits.settle(revision, document, draft.document)
     if draft.digest == revision.digest:
         Workspace.objects.filter(pk=revision.workspace_id).update(draft_by="")  # nothing is left to be lost

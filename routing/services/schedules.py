@@ -15,7 +15,7 @@ from routing.choices import RevisionState, ScheduleState
 from routing.errors import InvalidRequest, NeedsApproval, NotFound, RoutingError, StaleDraft, Superseded
 from routing.models import Actor, Revision, Schedule, Workspace
 from routing.reviewing import standing
-from routing.services import audit, registry, revisions, waiting
+from routing.services import audit, checks, registry, revisions, waiting
 
 logger = logging.getLogger(__name__)
 FURTHEST = timedelta(days=366)
@@ -27,12 +27,18 @@ def ask(may: Callable[[Any, str], bool]) -> None:
     _may[:] = [may]
 
 
+def may_still_publish(workspace_id: Any, person: str) -> bool:
+    """Whether whoever set something up for later may publish when the time has come."""
+    return all(may(workspace_id, person) for may in _may)
+
+
 @transaction.atomic
 def plan(workspace: Workspace, at: datetime, *, message: str, seen: str | None = None, by: Actor) -> Schedule:
     """Propose the draft, where it is not proposed, and set it to go live at `at`. A schedule that waits gives way to it.
 
     Raises InvalidRequest for a time that is past or more than a year ahead, StaleDraft when `seen` is no longer the
-    draft's digest, NeedsApproval when approvals are missing, and Superseded when the draft is what is live.
+    draft's digest, NeedsApproval when approvals are missing, ExpectationsFailed when it is known not to do what it expects
+    of itself, and Superseded when the draft is what is live. All of it is asked again when the time has come.
     """
     if not timezone.now() < at <= timezone.now() + FURTHEST:
         raise InvalidRequest("at: must be in the future, within a year", [{"path": "at", "message": "must be ahead"}])
@@ -43,6 +49,9 @@ def plan(workspace: Workspace, at: datetime, *, message: str, seen: str | None =
     if revision.state == RevisionState.LIVE:
         raise Superseded("The draft is equal to the live revision.")
     _enough(workspace, revision)
+    checked = checks.known(workspace.pk, revision.digest)
+    if checked is not None and checked.outcome.broken:
+        raise checks.refusal(revision.number, checked.outcome.broken)
     waiting.give_up(workspace, "It was set for another time.", by=by)
     schedule = Schedule.objects.create(
         workspace=workspace, revision=revision, at=at, message=message, actor_kind=by.kind, actor=by.name
@@ -71,6 +80,12 @@ def cancel(workspace: Workspace, schedule_id: UUID, *, by: Actor) -> Schedule:
     target = f"revision {schedule.revision.number}"
     audit.record(workspace.pk, "schedule.cancelled", target, by=by, before=waiting.facts(schedule))
     return schedule
+
+
+def waiting_for(workspace: Workspace) -> Schedule | None:
+    """What goes live by itself, if anything does."""
+    rows = Schedule.objects.select_related("revision").defer("revision__manifest")
+    return rows.filter(workspace=workspace, state=ScheduleState.WAITING).first()
 
 
 # --- when the time has come -------------------------------------------------------------------------------------------
@@ -104,7 +119,7 @@ def _go_live(schedule: Schedule, by: Actor) -> bool:
     registry.lock(schedule.workspace)
     if not waiting.end(schedule, ScheduleState.DONE):
         return False
-    if not all(may(schedule.workspace_id, by.person) for may in _may):
+    if not may_still_publish(schedule.workspace_id, by.person):
         raise Superseded(f"{by.name}, who scheduled it, may no longer publish here.")
     revisions.publish_revision(schedule.workspace, schedule.revision.number, message=schedule.message, by=by)
     return True

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import transaction
 
-from routing import working
-from routing.errors import InvalidRegistry, NotFound
+from routing import mapping, working
+from routing.errors import InvalidRegistry, NotFound, StaleDraft
 from routing.formats.rewriting import rename_entries
 from routing.models import Actor, Workspace
 from routing.services import entries, registry
@@ -43,21 +43,41 @@ def remove(workspace: Workspace, name: str, *, by: Actor) -> None:
 
 
 @transaction.atomic
-def merge(workspace: Workspace, name: str, into: str, *, by: Actor) -> None:
+def merge(workspace: Workspace, name: str, into: str, *, read: str | None = None, message: str = "", by: Actor) -> None:
     """Let one capability be another, in one step: whatever names it names the other, which takes over its words.
 
-    Raises NotFound, and InvalidRegistry when both are the same.
+    `read` is the mark of what the person saw of both. Raises NotFound, StaleDraft when that is no longer what is there,
+    and InvalidRegistry when both are the same. It is one edit, of capability `name`, and is taken back as one.
     """
     registry.lock(workspace)
-    document = working.copy_of(workspace).document
+    before = working.copy_of(workspace)
+    document = before.document
     if not {name, into} <= {one["name"] for one in document.get("capabilities", ())}:
         raise NotFound("There is no such capability in this workspace.")
     if name == into:
         raise InvalidRegistry("A capability is not merged into itself.", [{"path": "into", "message": "is the same"}])
-    said = f"{name} merged into {into}"
-    registry.replace_working_copy(
-        workspace, merged(document, name, into), by=by, action="capability.merged", message=said
-    )
+    if read is not None and read != mark(document, name, into):
+        raise StaleDraft(f"Somebody changed {name}, {into} or what names them since you looked.")
+    after = registry.copy_for(merged(document, name, into))
+    _write(workspace, document, after.document, name)
+    target = f"capability {name} into {into}"
+    registry.note_change(workspace, before, after, action="capability.merged", target=target, message=message, by=by)
+
+
+def mark(document: Mapping[str, Any], name: str, into: str) -> str:
+    """A mark of two capabilities and of everything that a merge of them changes."""
+    known = [one for one in document.get("capabilities", ()) if one["name"] in (name, into)]
+    return entries.version({"pair": known, "users": users(document, name)})
+
+
+def _write(workspace: Workspace, before: Mapping[str, Any], after: Mapping[str, Any], gone: str) -> None:
+    """No more rows than differ; task rules have no name to be found by, so they are written as a whole."""
+    if before.get("task_rules") != after.get("task_rules"):
+        return mapping.replace(workspace, after)
+    for section in ("endpoints", "capabilities"):
+        known = {one["name"]: one for one in before.get(section, ())}
+        mapping.update(workspace, section, [one for one in after.get(section, ()) if one != known[one["name"]]])
+    return mapping.remove(workspace, "capabilities", [gone])
 
 
 def merged(document: Mapping[str, Any], name: str, into: str) -> Document:
@@ -66,10 +86,7 @@ def merged(document: Mapping[str, Any], name: str, into: str) -> Document:
     joined = _joined(known[name], known[into])
     rest = [joined if one["name"] == into else one for one in document["capabilities"] if one["name"] != name]
     renamed = rename_entries({**document, "capabilities": rest}, {"capabilities": {name: into}})
-    renamed["endpoints"] = [_carrying_once(one, name, into) for one in renamed.get("endpoints", ())]
-    renamed["task_rules"] = [
-        {**one, "capability": into} if one.get("capability") == name else one for one in document.get("task_rules", ())
-    ]
+    renamed["endpoints"] = [_carrying_once(one) for one in renamed.get("endpoints", ())]
     return {key: value for key, value in renamed.items() if value}
 
 
@@ -81,7 +98,7 @@ def _joined(gone: Mapping[str, Any], kept: Mapping[str, Any]) -> Document:
     return {key: value for key, value in joined.items() if (key, value) != ("replaced_by", gone["name"])}
 
 
-def _carrying_once(endpoint: Mapping[str, Any], name: str, into: str) -> Document:
+def _carrying_once(endpoint: Document) -> Document:
     """Of two that became the same the higher level stays."""
     best: dict[str, Any] = {}
     for one in endpoint.get("capabilities", ()):
@@ -89,8 +106,4 @@ def _carrying_once(endpoint: Mapping[str, Any], name: str, into: str) -> Documen
         held = best.get(body["name"])
         if held is None or body.get("level", 1.0) > held.get("level", 1.0):
             best[body["name"]] = body
-    adapters = [
-        {**one, "capability": into} if one["capability"] == name else one for one in endpoint.get("adapters", ())
-    ]
-    lists = {"capabilities": list(best.values()), "adapters": adapters}
-    return {**endpoint, **{key: value for key, value in lists.items() if key in endpoint}}
+    return {**endpoint, "capabilities": list(best.values())} if best else endpoint

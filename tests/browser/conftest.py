@@ -48,3 +48,24 @@ def sign_in(page: Page, live_address, workspace):
 
     yield sign_in
     page.goto("about:blank")  # closes the page's stream before the server stops
+
+
+@pytest.fixture
+def enter(browser, live_address, workspace):
+    """A browser of one's own for a new member with this role, at a page of the workspace."""
+    contexts = []
+
+    def enter(name: str, role: str, path: str):
+        person(name, workspace, role)
+        contexts.append(browser.new_context())
+        page = contexts[-1].new_page()
+        page.goto(f"{live_address}/sign-in?next=/w/acme/{path}")
+        page.get_by_label("User name").fill(name)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"{live_address}/w/acme/{path}")
+        return page
+
+    yield enter
+    for context in contexts:
+        context.close()

@@ -49,6 +49,27 @@ def test_a_refused_hint_stays_in_its_field_with_the_reason_beside_it(sign_in):
     expect(page.get_by_label("Hint 1", exact=True)).to_have_value("x" * 300)
 
 
+def test_a_field_that_was_pulled_larger_is_saved_without_breaking_the_pages_rules(sign_in):
+    page = sign_in("endpoints/hitspec")
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    field = page.get_by_label("Description", exact=True).first
+    box = field.bounding_box()
+    assert box is not None
+
+    page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] + 90, steps=4)
+    page.mouse.up()
+    assert "height" in (field.get_attribute("style") or "")
+    field.fill("Fetches a page, and says so")
+    page.keyboard.press("Tab")
+
+    expect(page.locator("#toasts")).to_contain_text("saved to the draft")
+    expect(page.get_by_label("Description", exact=True).first).to_have_value("Fetches a page, and says so")
+    assert said == []
+
+
 def test_what_is_typed_when_the_session_has_ended_is_saved_after_signing_in_in_another_tab(sign_in, workspace):
     page = sign_in("endpoints/hitspec")
     page.context.clear_cookies(name="switchyard_session")
@@ -141,9 +162,8 @@ def test_charts_are_drawn_again_when_the_theme_changes(sign_in, decide):
     light = page.evaluate(picture)
 
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(200)
 
-    assert page.evaluate(picture) != light
+    page.wait_for_function(f"before => {picture} !== before", arg=light)
 
 
 def test_the_keyboard_reaches_rooms_rows_and_the_search_field(sign_in, decide, live_address):

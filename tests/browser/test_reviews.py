@@ -10,31 +10,9 @@ from playwright.sync_api import expect
 
 from routing.models import Actor, Schedule, Workspace
 from routing.services import entries, registry, revisions, schedules
-from tests.cast import PASSWORD, person
 from tests.routing.conftest import EDITOR
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def enter(browser, live_address, workspace):
-    """A browser of one's own for a new member with this role, at a page of the workspace."""
-    contexts = []
-
-    def enter(name: str, role: str, path: str):
-        person(name, workspace, role)
-        contexts.append(browser.new_context())
-        page = contexts[-1].new_page()
-        page.goto(f"{live_address}/sign-in?next=/w/acme/{path}")
-        page.get_by_label("User name").fill(name)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url(f"{live_address}/w/acme/{path}")
-        return page
-
-    yield enter
-    for context in contexts:
-        context.close()
 
 
 def test_one_proposes_another_approves_and_it_goes_live(enter, workspace):

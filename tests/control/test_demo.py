@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections import Counter
 from itertools import islice
 from random import Random
@@ -119,10 +118,8 @@ def test_ci_agents_see_no_tool_that_erases_a_repository(published: Catalog) -> N
 # --- loading --------------------------------------------------------------------------------------------------------
 @pytest.mark.django_db
 def test_loading_publishes_both_workspaces_and_admits_administrators(admin_user: Any) -> None:
-    started = time.process_time()
     demo.load(by=SYSTEM)
 
-    assert time.process_time() - started < 3
     for name, make in DOCUMENTS.items():
         workspace = Workspace.objects.get(name=name)
         assert len(revisions.live_document(workspace)["endpoints"]) == len(make()["endpoints"])

@@ -88,6 +88,18 @@ def test_every_service_has_a_health_check_and_what_it_keeps_lies_on_a_volume() -
     assert "SWITCHYARD_DATA_DIR=/var/lib/switchyard" in (ROOT / "Dockerfile").read_text()
 
 
+def test_every_service_sees_the_source_of_truth_at_the_place_that_is_named_for_it() -> None:
+    beside = yaml.safe_load((ROOT / "docker-compose.source.yml").read_text())["services"]
+    place = "/srv/registry"
+
+    assert set(beside) == set(OURS)
+    for service in beside.values():
+        assert service["environment"] == {"SWITCHYARD_SOURCE_ROOTS": place}
+        assert [volume.rpartition(":")[2] for volume in service["volumes"]] == [place]
+    assert f"safe.directory {place}" in (ROOT / "Dockerfile").read_text()
+    assert "SWITCHYARD_SOURCE_ROOTS" in {field.alias for field in Environment.model_fields.values()}
+
+
 def test_the_servers_keep_what_they_are_given_as_the_embedded_bus_does() -> None:
     embedded = processes.bus(socket=Path("s"), directory=Path("d")).command
     redis = SERVICES["redis"]["command"]

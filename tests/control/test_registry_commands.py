@@ -211,3 +211,13 @@ def test_an_import_that_needs_approvals_is_proposed_and_says_that_it_is_not_live
     assert "Imported and proposed, not published" in said and "0 of the 1 approvals" in said
     assert revisions.live_document(workspace) == live
     assert workspace.revisions.open().count() == 1
+
+
+def test_an_import_that_does_not_do_what_it_expects_is_proposed_and_names_what_is_not_met(file, workspace):
+    file.write_text(DOCUMENT.replace("status: [confident]", "status: [no_match]"))
+
+    status, said = run("import_registry", file, "--workspace", workspace.name, "--publish")
+
+    assert status == 1
+    assert "not published" in said and "expectations[a page is fetched] comes out differently: status" in said
+    assert workspace.revisions.open().count() == 1

@@ -41,6 +41,7 @@ CHANGES: dict[str, tuple[Any, bool]] = {
     TOOL + "category": ("network", True),
     TOOL + "risk": ("high", True),
     TOOL + "effect": ("erase", True),
+    TOOL + "overridden": (["category"], True),
     TOOL + "enabled": (False, True),
     ENDPOINT + "name": ("hitspex", True),
     ENDPOINT + "title": ("Web", True),
@@ -135,7 +136,7 @@ OF = {
 def whole() -> dict[str, Any]:
     web = endpoint(
         "hitspec",
-        tool("hitspec_fetch", "Request one address.", input_schema=schema(url="string")),
+        tool("hitspec_fetch", "Request one address.", input_schema=schema(url="string"), category="fetching"),
         tool("hitspec_validate", "Check one request."),
         capabilities=[{"name": "web-fetch"}],
         tags=["web"],

@@ -13,6 +13,8 @@ from routing.engine import (
     RuleExecutionPolicy,
     ToolDescriptor,
 )
+from routing.engine.execution import Proposal
+from routing.engine.naming import EndpointNames, ToolNames
 
 
 def tool(name: str = "a", risk: str = "medium", **facts) -> ToolDescriptor:
@@ -113,6 +115,46 @@ def test_rules_that_can_never_decide_are_found():
     )
 
     assert policy.unreachable() == [2, 3]
+
+
+def test_rules_that_only_together_leave_nothing_to_a_later_one_are_found():
+    by_risk = [ExecutionRule(verdict="ask", risk=risk) for risk in ("low", "medium", "high", "critical")]
+
+    assert RuleExecutionPolicy((*by_risk, ExecutionRule(verdict="deny"))).unreachable() == [4]
+    assert RuleExecutionPolicy((*by_risk[1:], ExecutionRule(verdict="deny"))).unreachable() == []
+
+
+NAMES = ToolNames({"web": EndpointNames("web", ["web_fetch", "post"])}.get)
+
+
+@pytest.mark.parametrize("said", ["web__fetch", "web__web_fetch"])
+@pytest.mark.parametrize("proposed", ["web__fetch", "web__web_fetch"])
+def test_a_tool_is_the_same_in_either_spelling(said, proposed):
+    policy = RuleExecutionPolicy.of({"rules": [{"tool": said, "verdict": "ask"}]}, names=NAMES)
+
+    assert policy.judge(selected(name=proposed), tool(proposed, "low")).rule == "rules[0]"
+    assert policy.judge(selected(name="web__post"), tool("web__post", "low")).rule == "default.low"
+
+
+def test_beside_its_endpoint_a_tool_may_be_called_as_the_endpoint_calls_it():
+    policy = RuleExecutionPolicy.of(
+        {"rules": [{"tool": "web_fetch", "endpoint": "web", "verdict": "ask"}]}, names=NAMES
+    )
+
+    assert policy.judge(selected(name="web__fetch"), tool("web__fetch"), endpoint="web").rule == "rules[0]"
+    assert policy.judge(selected(name="web_fetch"), tool("web_fetch", "low")).rule == "default.low"
+
+
+def test_a_trace_tells_of_each_rule_that_was_asked_what_did_not_hold():
+    push = Proposal(tool="push", endpoint="prod", category="Mutate", risk="medium", effect="write", confidence=0.7)
+
+    assert [(one.rule, one.misses) for one in RULES.trace(push)] == [
+        ("rules[0]", ("effect",)),
+        ("rules[1]", ("tool", "scope", "min_confidence")),
+        ("rules[2]", ("risk",)),
+        ("rules[3]", ()),
+    ]
+    assert RULES.judge_proposal(push).rule == "rules[3]"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from routing.engine import load_registry
-from routing.engine.expectations import run_expectations
+from routing.engine.expectations import graph_problems, run_expectations
 
 FETCH = "fetch https://example.com/guide as Markdown"
 
@@ -103,9 +103,62 @@ def test_scope_offline_and_activity_are_part_of_the_question():
     assert (found.passed, found.failed) == (3, ())
 
 
-def test_searches_are_left_to_those_who_search():
-    search = {"root_state": "a", "states": [{"id": "a", "goal": "g"}]}
+GRAPH = {
+    "root_state": "start",
+    "states": [
+        {"id": "start", "goal": "g", "tools": [{"name": "quick"}, {"name": "invest"}]},
+        {"id": "later", "goal": "g", "tools": [{"name": "finish"}]},
+        {"id": "end", "goal": "g"},
+    ],
+    "transitions": [
+        {"from_state": "start", "tool": "quick", "to_state": "end", "reward": 0.6},
+        {"from_state": "start", "tool": "invest", "to_state": "later", "reward": 0.05},
+        {"from_state": "later", "tool": "finish", "to_state": "end", "reward": 1.0},
+    ],
+}
 
-    found = report({"search": search, "expect": {"tool": None}}, {"query": FETCH, "expect": {"ambiguous": False}})
 
-    assert (found.passed, found.failed, found.skipped) == (1, (), ("e0",))
+def test_a_search_is_solved_and_its_first_tool_compared():
+    found = report({"search": GRAPH, "expect": {"tool": "invest"}}, {"search": GRAPH, "expect": {"tool": "quick"}})
+
+    assert (found.passed, found.failed) == (1, ({"name": "e1", "differs": ["tool"]},))
+    assert found.findings[1].target == "invest"
+
+
+def test_a_search_looks_no_further_than_it_says():
+    found = report({"search": {**GRAPH, "max_depth": 1}, "expect": {"tool": "quick"}})
+
+    assert found.failed == ()
+
+
+def test_a_depth_beyond_the_policys_limit_is_cut_to_it():
+    assert report({"search": {**GRAPH, "max_depth": 10**9}, "expect": {"tool": "invest"}}).failed == ()
+
+
+def test_a_graph_that_is_none_meets_nothing_and_is_told():
+    broken = {"root_state": "elsewhere", "states": [{"id": "a", "goal": "g"}]}
+
+    found = report({"search": broken, "expect": {"tool": "x"}}, {"query": FETCH, "expect": {"ambiguous": False}})
+
+    assert (found.passed, found.failed) == (1, ({"name": "e0", "differs": ["search"]},))
+    assert [problem["path"] for problem in graph_problems(broken)] == ["root_state"]
+
+
+def test_what_was_answered_instead_is_told():
+    (found,) = report({"query": FETCH, "expect": {"recommendation": "mail__send"}}).findings
+
+    assert (found.status, found.target, found.is_met) == ("confident", "hitspec__fetch", False)
+
+
+def test_a_tool_of_the_longest_name_can_be_meant():
+    longest = f"{'e' * 64}__{'n' * 256}"
+    document = {
+        "version": 1,
+        "endpoints": [{"name": "e" * 64, "kind": "declared", "tools": [{"name": "n" * 256}]}],
+        "expectations": [
+            {"name": key, "query": "fetch a page", "expect": {key: [longest]}}
+            for key in ("not_in_results", "not_recommended")
+        ],
+    }
+
+    assert run_expectations(load_registry(document)).failed == ()

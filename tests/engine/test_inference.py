@@ -73,7 +73,7 @@ def test_a_hint_that_is_no_truth_value_tells_nothing(hint):
 
 
 def test_an_edit_of_the_operator_is_told_apart_from_a_declaration():
-    found = describe_traits(Tool(name="x", risk="low", effect="read"), overridden=["risk"])
+    found = describe_traits(Tool(name="x", risk="low", effect="read", overridden=("risk",)))
 
     assert (found.provenance["risk"], found.provenance["effect"]) == ("overridden", "declared")
 

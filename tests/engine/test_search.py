@@ -643,3 +643,31 @@ def test_rewards_so_large_that_sums_would_overflow_are_refused_with_their_place(
     with pytest.raises(SearchGraphError) as caught:
         SuppliedGraph([state("a", "x", "y")], [edge("a", "x", "a", 1e308), edge("a", "y", "a", -1e308)])
     assert [problem["path"] for problem in caught.value.problems] == ["transitions[0].reward", "transitions[1].reward"]
+
+
+@given(graphs(), st.integers(1, 5), st.sampled_from([0.5, 0.95, 1.0]), st.sampled_from([1, 7, 500]))
+def test_a_solved_graph_is_shown_as_the_tree_it_unfolds_into(
+    parts: tuple[Objects, Objects], depth: int, discount: float, most: int
+) -> None:
+    graph = SuppliedGraph(*parts)
+    root = graph.ids[0]
+    router = MCTSToolRouter(graph, config=MCTSConfig(method="exact", max_depth=depth, discount=discount))
+    found = asyncio.run(router.search(root, tree_nodes=most))
+    if found.decision.fallback:
+        assert found.tree == ()
+        return
+    by_id = {node.id: node for node in found.tree}
+    assert len(found.tree) <= most and found.tree[0].value == max(found.root_values.values())
+    for node in found.tree[1:]:
+        assert node.parent in by_id and by_id[node.parent].depth == node.depth - 1 < depth
+        left = depth - node.depth + 1
+        assert node.tool is not None
+        alone = solve(graph, by_id[node.parent].state or "", max_depth=left, discount=discount)
+        assert node.value == pytest.approx(alone.root_values[node.tool])
+    line, place = [], 0
+    for tool in found.principal_variation:
+        below = [node for node in found.tree if node.parent == place and node.tool == tool]
+        if below:
+            line.append(tool)
+            place = below[0].id
+    assert tuple(line) == found.principal_variation[: most - 1]

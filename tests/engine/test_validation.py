@@ -139,6 +139,26 @@ def test_a_tools_name_can_be_seen_and_turns_nothing_round(name, message):
     assert problems(with_tools(name))["endpoints[0].tools[0].name"]["message"] == message
 
 
+def test_only_a_trait_that_is_given_is_overridden():
+    def told(**tool):
+        return problems(with_endpoint(tools=[{"name": "x", **tool}]))
+
+    assert told(overridden=["risk"])["endpoints[0].tools[0].overridden"]["message"] == (
+        "names risk, which this tool does not give"
+    )
+    assert "endpoints[0].tools[0].overridden[0]" in told(overridden=["name"])
+    assert "endpoints[0].tools[0].overridden" in told(overridden="risk", risk="low")
+
+
+def test_overridden_traits_have_one_spelling():
+    written = {"name": "x", "effect": "read", "category": "git", "overridden": ["effect", "category", "effect"]}
+
+    registry = parse_document({"version": 1, "endpoints": [endpoint(tools=[written])]}).registry
+
+    tool = to_document(registry)["endpoints"][0]["tools"][0]
+    assert tool["overridden"] == ["category", "effect"]
+
+
 def test_words_that_run_right_to_left_and_joined_emoji_are_hints_like_others():
     hints = ["לחפש קובץ", "\u200fابحث", "👩\u200d💻 review code"]
 
@@ -652,3 +672,14 @@ def test_a_number_has_one_spelling_however_a_database_writes_it(given, kept):
 
 def test_a_number_beyond_all_bounds_is_a_problem():
     assert problems(with_endpoint(tools=[{"name": "x", "input_schema": {"maximum": 10**400}}]))
+
+
+@pytest.mark.parametrize("key", ["recommendation_in", "not_recommended", "not_in_results", "not_confident_except"])
+def test_an_expectation_names_tools_that_are_as_long_as_names_may_be(key):
+    wire = "n" * 256
+    expectation = {"name": "long", "query": "x", "expect": {key: [f"hitspec__{wire}"]}}
+    top = {"name": "top", "query": "x", "expect": {"in_top_k": {"k": 1, "tools": [f"hitspec__{wire}"]}}}
+
+    parsed = parse_document(with_tools(wire, expectations=[expectation, top]))
+
+    assert len(parsed.registry.expectations) == 2

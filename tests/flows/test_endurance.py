@@ -14,7 +14,7 @@ import pytest
 
 from tests.installation import Installation, eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.xdist_group("endurance")]
+pytestmark = [pytest.mark.flow, pytest.mark.embedded, pytest.mark.xdist_group("endurance")]
 
 REGISTRY = Path(__file__).with_name("registry.yaml")
 FETCH = "fetch https://example.com/guide as Markdown"
@@ -97,6 +97,8 @@ def is_recorded_once(running: Installation, decision_id: str) -> bool:
 
 
 def test_no_text_of_a_request_is_left_in_database_bus_logs_or_answers_about_the_past(running: Installation) -> None:
+    # What is recorded and replayed is sealed: it may be no more findable than where nothing is.
+    running.command("workspace", "default", "--record-queries", "on")
     words = f"{CANARY} {FETCH}"
     asked = [
         running.post("/api/v1/resolve", {"query": words, "explain": True}),
@@ -119,6 +121,9 @@ def test_no_text_of_a_request_is_left_in_database_bus_logs_or_answers_about_the_
         eventually(lambda decision_id=decision_id: is_recorded_once(running, decision_id), 20)
         assert CANARY not in json.dumps(running.get(f"/api/v1/decisions/{decision_id}").body)
     assert CANARY not in json.dumps(running.get("/api/v1/events").body)
+    candidate = {"version": 1, "scopes": [{"name": "default"}]}
+    replayed = running.post("/api/v1/simulate/diff", {"registry": candidate, "wait_ms": 20000}).body
+    assert replayed["result"]["compared"] >= 1 and CANARY not in json.dumps(replayed)
 
     running.stop()
     assert places_of(CANARY, running.directory) == []

@@ -15,7 +15,7 @@ import pytest
 
 from tests.installation import Installation, eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.xdist_group("supervision")]
+pytestmark = [pytest.mark.flow, pytest.mark.embedded, pytest.mark.xdist_group("supervision")]
 
 
 @pytest.fixture(scope="module")

@@ -10,54 +10,76 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.conf import settings as installed
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
+from uuid_utils.compat import uuid7
 
 import routing.services
 from control import accounts, invitations, keys, members
 from control.models import HarnessKey, Invitation, Membership
-from routing import working
+from routing import bus, working
 from routing.engine.diff import Change
 from routing.errors import InvalidRegistry
 from routing.events import GENESIS
-from routing.formats import read
+from routing.formats import read, write_yaml
 from routing.models import (
     Actor,
     AuditEntry,
     AuditHead,
+    CanaryRow,
     CapabilityRow,
     Edit,
     EndpointRow,
     EntryRow,
+    IgnoredFinding,
     Inspection,
+    Label,
     PolicyRow,
+    ProviderSetting,
     Remark,
     Review,
     Revision,
     Schedule,
     ScopeRow,
+    Search,
+    ShadowPolicy,
+    SourceCheck,
     ToolRow,
     Workspace,
 )
 from routing.services import (
     audit,
+    decisions,
     entries,
     imports,
     inspections,
+    labels,
+    ledger,
     registry,
     remarks,
     reviews,
     revisions,
     schedules,
+    searches,
+    sessions,
+    sources,
+    tools,
     undoing,
     vocabulary,
     waiting,
     workspaces,
 )
+from routing.services.canaries import ending, starting
+from routing.services.canaries.starting import Terms
+from routing.services.decisions import Caller
+from routing.services.doctor import examinations, ignoring, mending
+from routing.services.providers import settings
+from routing.services.shadow_policies import running as shadow_policies
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -65,6 +87,8 @@ ROOT = Path(__file__).parents[2]
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"  # the form of a token, and none
 GOVERNED = (
     Workspace,
+    CanaryRow,
+    Edit,
     EndpointRow,
     ToolRow,
     CapabilityRow,
@@ -75,14 +99,22 @@ GOVERNED = (
     Review,
     Remark,
     Schedule,
+    ShadowPolicy,
+    SourceCheck,
     HarnessKey,
     Membership,
     Invitation,
     Session,
     User,
     Inspection,
+    IgnoredFinding,
+    Label,
+    ProviderSetting,
 )
+GRAPH = {"root_state": "start", "states": [{"id": "start", "goal": "read", "tools": [{"name": "fetch"}]}]}
 CHANGED = {**DOCUMENT, "scopes": [{"name": "default"}]}
+PAPER = {**DOCUMENT, "capabilities": [{"name": "paper"}]}
+SOME = Terms(scopes=("web-only",))
 
 
 def told_entries(workspace: Workspace) -> list[AuditEntry]:
@@ -123,6 +155,18 @@ def _scheduled(workspace: Workspace) -> Schedule:
     return schedules.plan(workspace, timezone.now() + timedelta(hours=1), message="Later", by=EDITOR)
 
 
+def _canary(workspace: Workspace) -> CanaryRow:
+    registry.replace_working_copy(workspace, PAPER, by=EDITOR)
+    return starting.start(workspace, SOME, message="To some", by=EDITOR)
+
+
+def _went_live(workspace: Workspace) -> Revision:
+    """The revision of a canary that is live by now, of which the canary has not heard."""
+    revision = _canary(workspace).revision
+    revision.workspace = Workspace.objects.get(pk=workspace.pk)
+    return revision
+
+
 # Each write service: what makes it ready, and the call. Both get a workspace whose registry is published.
 
 
@@ -136,6 +180,64 @@ def _inspected(w):
     return Inspection.objects.create(workspace=w, endpoint="server", kind="discover", by="x", found=found)
 
 
+def _examined(w):
+    """The key of a finding that can be mended without a word."""
+    entries.edit(w, "endpoints", "notes", {"tool_use_when": {"add_notes": ["write it down"]}}, by=EDITOR)
+    examinations.make(w.pk)
+    w.refresh_from_db()
+    found = examinations.of(w, examinations.draft_digest(w))
+    return next(one["key"] for one in found.findings if one["code"] == "hint_without_tool")
+
+
+def _ignored(w):
+    return ignoring.ignore(w, _examined(w), "It is meant so", by=EDITOR).key
+
+
+def _decided(w):
+    caller = Caller(workspace_id=w.pk, scope="default", harness="x")
+    pk = decisions.resolve(caller, "fetch a public web page as Markdown")["decision_id"]
+    ledger.write(w.pk)
+    return pk
+
+
+def _labelled(w):
+    pk = _decided(w)
+    labels.say(w, pk, "right", by=EDITOR)
+    return pk
+
+
+def _in_session(w):
+    caller = Caller(workspace_id=w.pk, scope="default", harness="x")
+    session = sessions.open_session(caller, policy=None, ttl_s=600)
+    return sessions.record_execution(caller, session.id, tool="a", arguments=None, result_class=None)[0]
+
+
+def _searched(w):
+    caller = Caller(workspace_id=w.pk, scope="default", harness="x")
+    return searches.request_search(str(uuid7()), caller, searches.SearchRequest(**GRAPH, bounds={}))
+
+
+def _drafted(w):
+    entries.add(w, "policies", {"name": "default", "resolver": {"match_at": 0.7}}, by=EDITOR)
+
+
+def _scored(w):
+    _drafted(w)
+    return shadow_policies.start(w, "default", by=EDITOR).pk
+
+
+def _kept_in(w, mode: str, document) -> None:
+    """A registry that is kept in a file, which says this."""
+    file = installed.SOURCE_ROOTS[0] / "registry.yaml"
+    file.write_text(write_yaml(document))
+    workspaces.configure(w, {"source_file": str(file), "source_mode": mode}, by=EDITOR)
+
+
+@pytest.fixture(autouse=True)
+def source_root(tmp_path, settings) -> None:
+    settings.SOURCE_ROOTS = [tmp_path]
+
+
 def _version(w):
     return entries.version(working.copy_of(w).entry("endpoints", "server"))
 
@@ -145,6 +247,10 @@ WRITES = {
     "routing.services.registry.replace_working_copy": (
         None,
         lambda w, _: registry.replace_working_copy(w, CHANGED, by=EDITOR),
+    ),
+    "routing.services.entries.explain": (
+        lambda w: entries.edit(w, "endpoints", "hitspec", {"description": "Else"}, by=EDITOR),
+        lambda w, _: entries.explain(w, "endpoints", "hitspec", "endpoints[hitspec].description", "Why", by=EDITOR),
     ),
     "routing.services.entries.edit": (
         None,
@@ -162,6 +268,14 @@ WRITES = {
         lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
         lambda w, _: entries.remove(w, "capabilities", ["paper"], by=EDITOR),
     ),
+    "routing.services.entries.rename": (
+        lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
+        lambda w, _: entries.rename(w, "capabilities", "paper", "sheet", by=EDITOR),
+    ),
+    "routing.services.tools.edit": (
+        None,
+        lambda w, _: tools.edit(w, [("notes", "add_note")], {"risk": "high"}, by=EDITOR),
+    ),
     "routing.services.vocabulary.merge": (
         lambda w: [entries.add(w, "capabilities", {"name": one}, by=EDITOR) for one in ("paper", "sheet")],
         lambda w, _: vocabulary.merge(w, "paper", "sheet", by=EDITOR),
@@ -169,6 +283,18 @@ WRITES = {
     "routing.services.vocabulary.remove": (
         lambda w: entries.add(w, "capabilities", {"name": "paper"}, by=EDITOR),
         lambda w, _: vocabulary.remove(w, "paper", by=EDITOR),
+    ),
+    "routing.services.shadow_policies.running.start": (
+        _drafted,
+        lambda w, _: shadow_policies.start(w, "default", by=EDITOR),
+    ),
+    "routing.services.shadow_policies.running.stop": (
+        _scored,
+        lambda w, pk: shadow_policies.stop(w, pk, by=EDITOR),
+    ),
+    "routing.services.providers.settings.settle": (
+        None,
+        lambda w, _: settings.settle(w, "jev", {"monthly_budget": 5.0}, by=EDITOR),
     ),
     "routing.services.inspections.request": (
         _of_server,
@@ -181,6 +307,26 @@ WRITES = {
     "routing.services.inspections.take": (
         _inspected,
         lambda w, row: inspections.take(w, row.pk, ["read"], read=_version(w), by=EDITOR),
+    ),
+    "routing.services.labels.say": (
+        _decided,
+        lambda w, pk: labels.say(w, pk, "wrong", "notes__add_note", by=EDITOR),
+    ),
+    "routing.services.labels.take_back": (
+        _labelled,
+        lambda w, pk: labels.take_back(w, pk, by=EDITOR),
+    ),
+    "routing.services.doctor.ignoring.ignore": (
+        _examined,
+        lambda w, key: ignoring.ignore(w, key, "It is meant so", by=EDITOR),
+    ),
+    "routing.services.doctor.ignoring.heed": (
+        _ignored,
+        lambda w, key: ignoring.heed(w, key, by=EDITOR),
+    ),
+    "routing.services.doctor.mending.mend": (
+        _examined,
+        lambda w, key: mending.mend(w, key, by=EDITOR),
     ),
     "routing.services.imports.into_draft": (
         None,
@@ -226,6 +372,26 @@ WRITES = {
         None,
         lambda w, _: imports.import_registry(w, {"version": 1, "scopes": [{"name": "more"}]}, by=EDITOR),
     ),
+    "routing.services.canaries.starting.start": (
+        lambda w: registry.replace_working_copy(w, PAPER, by=EDITOR),
+        lambda w, _: starting.start(w, SOME, message="To some", by=EDITOR),
+    ),
+    "routing.services.canaries.starting.start_revision": (
+        lambda w: revisions.propose(w, PAPER, by=EDITOR).number,
+        lambda w, number: starting.start_revision(w, number, SOME, message="To some", by=EDITOR),
+    ),
+    "routing.services.canaries.ending.stop": (
+        _canary,
+        lambda w, row: ending.stop(row, "Not now.", by=EDITOR),
+    ),
+    "routing.services.canaries.ending.stop_revision": (
+        _canary,
+        lambda w, row: ending.stop_revision(w, row.revision.number, by=EDITOR),
+    ),
+    "routing.services.canaries.ending.give_way": (
+        _went_live,
+        lambda w, revision: ending.give_way(revision, by=EDITOR),
+    ),
     "routing.services.remarks.say": (
         None,
         lambda w, _: remarks.say(w, "endpoints[notes].tags", "Why?", by=EDITOR),
@@ -254,9 +420,31 @@ WRITES = {
         lambda w: entries.edit(w, "endpoints", "notes", {"tags": ["paper"]}, by=EDITOR),
         lambda w, _: undoing.undo(w, Edit.objects.get(workspace=w, revision=None).pk, by=EDITOR),
     ),
+    "routing.services.sources.take": (
+        lambda w: _kept_in(w, "two-way", CHANGED),
+        lambda w, _: sources.take(w, seen=sources.look(w).mark, by=EDITOR),
+    ),
+    "routing.services.sources.write": (
+        lambda w: _kept_in(w, "two-way", CHANGED),
+        lambda w, _: sources.write(w, seen=sources.look(w).mark, by=EDITOR),
+    ),
     "routing.services.workspaces.configure": (
         None,
         lambda w, _: workspaces.configure(w, {"approvals_needed": 2}, by=EDITOR),
+    ),
+    "routing.services.sessions.sessions.reset_by_operator": (
+        _in_session,
+        lambda w, session: sessions.reset_by_operator(w.pk, session.id, "all", by=EDITOR),
+    ),
+    "routing.services.searches.request.request_by_operator": (
+        None,
+        lambda w, _: searches.request_by_operator(
+            w.pk, "default", searches.SearchRequest(**GRAPH, bounds={}), by=EDITOR
+        ),
+    ),
+    "routing.services.searches.cancelling.cancel_by_operator": (
+        _searched,
+        lambda w, row: searches.cancel_by_operator(w.pk, str(row.pk), by=EDITOR),
     ),
     "control.keys.create_key": (None, lambda w, _: keys.create_key(w, "default", by=EDITOR)),
     "control.keys.rotate_key": (_key, lambda w, key: keys.rotate_key(key, by=EDITOR)),
@@ -325,29 +513,38 @@ def _superuser():
 
 
 def everything() -> list[list[tuple]]:
-    return [list(model.objects.order_by("pk").values_list()) for model in GOVERNED]
+    tables = [list(model.objects.order_by("pk").values_list()) for model in GOVERNED]
+    names = sorted(bus.client().scan_iter("switchyard:session:*"))
+    tables.append(list(Search.objects.order_by("pk").values_list()))
+    return [*tables, [(name, bus.client().get(name)) for name in names]]
 
 
 def write_services() -> set[str]:
     """Every public function of the services, of keys and of people that is told who acts."""
     names = [found.name for found in pkgutil.walk_packages(routing.services.__path__, "routing.services.")]
     modules = [importlib.import_module(name) for name in names] + [keys, members, invitations, accounts]
-    return {
-        f"{module.__name__}.{name}"
-        for module in modules
-        for name, function in inspect.getmembers(module, inspect.isfunction)
-        if function.__module__ == module.__name__
-        and not name.startswith("_")
-        and (by := inspect.signature(function).parameters.get("by"))
-        and by.annotation == "Actor"
-    } - {
-        "routing.services.audit.record",
-        "routing.services.registry.others_in_draft",
-        "routing.services.waiting.fail",  # refused, and so not done: tests/routing/test_schedules.py
-        "routing.services.edits.note",  # a part of every change of the draft, which is told as a whole
-        "routing.services.reviews.void",  # likewise
-        "routing.services.registry.note_change",  # what tells it
-    }
+    return (
+        {
+            f"{module.__name__}.{name}"
+            for module in modules
+            for name, function in inspect.getmembers(module, inspect.isfunction)
+            if function.__module__ == module.__name__
+            and not name.startswith("_")
+            and (by := inspect.signature(function).parameters.get("by"))
+            and by.annotation == "Actor"
+        }
+        - {
+            "routing.services.audit.record",
+            "routing.services.registry.others_in_draft",
+            "routing.services.waiting.fail",  # refused, and so not done: tests/routing/test_schedules.py
+            "routing.services.edits.note",  # a part of every change of the draft, which is told as a whole
+            "routing.services.reviews.void",  # likewise
+            "routing.services.registry.note_change",  # what tells it
+            "routing.services.revisions.told_when_refused",  # likewise
+            "routing.services.recordings.reading.read",  # writes nothing but its entry: tests/routing/services/test_recordings.py
+            "routing.services.providers.accounts.close_breaker",  # on the bus: tests/routing/services/test_shared_providers.py
+        }
+    )
 
 
 def test_every_write_service_is_tried_here() -> None:
@@ -403,19 +600,27 @@ def test_nobody_else_writes_what_is_governed() -> None:
         "routing/services/calibration.py",
         "routing/working.py",  # which version of the working copy the tables hold
         "control/uses.py",  # when a key was used last
+        "control/preferences.py",  # what a member set aside for themselves
     } <= {
         "control/accounts.py",
         "control/invitations.py",
         "control/keys.py",
         "control/members.py",
         "routing/mapping.py",
+        "routing/services/canaries/ending.py",
+        "routing/services/canaries/looking.py",  # keeps what was counted of one that runs
+        "routing/services/canaries/starting.py",
+        "routing/services/doctor/ignoring.py",
         "routing/services/inspections.py",
+        "routing/services/labels.py",
         "routing/services/registry.py",
         "routing/services/edits.py",  # remarks follow the proposal that they are about
         "routing/services/remarks.py",
         "routing/services/reviews.py",
         "routing/services/revisions.py",
         "routing/services/schedules.py",
+        "routing/services/shadow_policies/running.py",
+        "routing/services/sources.py",
         "routing/services/workspaces.py",
     }
 

@@ -6,12 +6,14 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
+from routing import bus
 from routing.choices import DecisionState
 from routing.errors import InvalidRequest, NotFound
 from routing.models import Decision, Event
 from routing.sealing import unseal
 from routing.services import decisions, ledger, registry, revisions
-from routing.services.decisions import Caller, RouteRequest, running
+from routing.services.decisions import Caller, RouteRequest, claims, running
+from tests.routing.conftest import DOCUMENT, EDITOR
 
 CANARY = "canary-7Q2x-do-not-keep"
 
@@ -70,6 +72,21 @@ def test_a_route_over_the_scope_selects_by_public_name(caller):
     assert answer["execution"] == {"verdict": "allow", "rule": "default.low"}
     assert answer["k"] == len(answer["probabilities"])
     assert answer["catalog_revision"].startswith("catalog-v1-")
+
+
+def test_the_verdict_names_the_rule_that_decided_and_changes_no_choice(workspace):
+    rules = [{"effect": "erase", "verdict": "deny"}, {"tool": "hitspec__hitspec_fetch", "verdict": "ask"}]
+    document = {**DOCUMENT, "policies": [{"name": "default", "execution": {"rules": rules}}]}
+    registry.replace_working_copy(workspace, document, by=EDITOR)
+    revisions.publish(workspace, message="Rules", by=EDITOR)
+    row = ask(Caller(workspace_id=workspace.pk, scope="default", harness="h"))
+    decisions.run(UUID(str(row.pk)))
+
+    done = Decision.objects.get(pk=row.pk)
+    assert done.answer["tool"] == "hitspec__fetch"
+    assert done.answer["execution"] == done.execution == {"verdict": "ask", "rule": "rules[1]"}
+    ledger.write(workspace.pk)
+    assert Event.objects.get(decision_id=str(row.pk)).data["verdict"] == "ask"
 
 
 def test_a_route_never_offers_what_is_out_of_scope(published):
@@ -136,7 +153,7 @@ def test_a_decision_is_made_once_however_often_its_message_comes(caller, publish
 
 def test_a_worker_whose_claim_was_taken_over_changes_nothing(caller, published):
     row = ask(caller)
-    slow = running.claim(row.pk)
+    slow = claims.claim(row.pk)
     Decision.objects.filter(pk=row.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
     decisions.sweep()
     decisions.run(UUID(str(row.pk)))
@@ -150,7 +167,7 @@ def test_the_sweep_sends_again_what_was_lost_on_the_way(caller, monkeypatch):
     from routing.services.decisions import queue
 
     sent: list[str] = []
-    monkeypatch.setattr(queue, "_send", sent.append)
+    monkeypatch.setattr(queue, "_send", lambda _, *ids: sent.extend(ids))
     row = ask(caller)
     Decision.objects.filter(pk=row.pk).update(enqueued_at=timezone.now() - timedelta(minutes=2))
     decisions.sweep()
@@ -208,3 +225,53 @@ def test_planner_only_asks_nobody(published, by):
     decisions.run(UUID(str(row.pk)))
 
     assert Decision.objects.get(pk=row.pk).answer["fallback_reason"] == "planner_only"
+
+
+def test_decisions_of_one_message_are_made_and_announced_together(
+    caller, published, monkeypatch, django_capture_on_commit_callbacks
+):
+    told: list[list[str]] = []
+    monkeypatch.setattr(bus, "tell", lambda messages: told.append([one["decision_id"] for one in messages]))
+    ids = sorted(str(ask(caller).pk) for _ in range(3))
+
+    with django_capture_on_commit_callbacks(execute=True):
+        decisions.run(*map(UUID, ids))
+    ledger.write(published.pk)
+
+    assert set(Decision.objects.values_list("state", flat=True)) == {DecisionState.FINISHED}
+    assert [sorted(one) for one in told[:1]] == [ids]
+    assert sorted(Event.objects.filter(workspace=published).values_list("decision_id", flat=True)) == ids
+    assert ledger.verify(published).ok
+
+
+def test_one_that_cannot_be_made_now_holds_up_no_other_of_its_message(caller, monkeypatch):
+    good, fails, later, taken = (str(ask(caller).pk) for _ in range(4))
+    claims.claim(UUID(taken))
+    decide = running.DECIDERS["route"]
+
+    def choosy(row, content):
+        if str(row.pk) == fails:
+            raise KeyError("whatever")
+        if str(row.pk) == later:
+            raise bus.BusAway("silent")
+        return decide(row, content)
+
+    monkeypatch.setattr(running, "DECIDERS", {"route": choosy})
+    with pytest.raises(bus.BusAway):
+        decisions.run(*map(UUID, (good, fails, later, taken)))
+
+    states = {str(row.pk): row.state for row in Decision.objects.all()}
+    assert states == {good: "finished", fails: "failed", later: "running", taken: "running"}
+    assert Decision.objects.get(pk=fails).content is None
+
+
+def test_a_claim_that_was_lost_meanwhile_is_left_out_of_what_is_finished_together(caller, published):
+    first, lost = (ask(caller) for _ in range(2))
+    made = [(row, running._made(row)) for row in claims.claim_all([UUID(str(first.pk)), UUID(str(lost.pk))])]
+    Decision.objects.filter(pk=lost.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
+    decisions.sweep()
+    decisions.run(UUID(str(lost.pk)))
+
+    assert [str(row.pk) for row in running.finish_all(made)] == [str(first.pk)]
+    ledger.write(published.pk)
+    assert Event.objects.filter(workspace=published, kind="recommendation").count() == 2

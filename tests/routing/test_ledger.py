@@ -260,6 +260,29 @@ def test_outcomes_are_joined_to_the_decision_they_name(caller, published):
     ) == (1, 1, 1, 1, 0, 1)
 
 
+@pytest.mark.parametrize(
+    ("invoked", "agreed"),
+    [
+        (["hitspec__fetch"], True),
+        (["hitspec__hitspec_fetch"], True),  # the other spelling
+        (["hitspec"], True),  # its endpoint is all that is known
+        (["notes__add_note"], False),
+        (["notes__add_note", "hitspec__fetch"], True),
+        ([], None),
+    ],
+)
+def test_what_was_called_is_held_against_what_was_recommended(caller, published, invoked, agreed):
+    key = decisions.resolve(caller, "fetch https://example.com/guide as Markdown")["decision_id"]
+    ledger.write(published.pk)
+    for number, target in enumerate(invoked):
+        ledger.accept(published.pk, "default", "h", [report(f"i{number}", decision_id=key, target=target)])
+        ledger.write(published.pk)
+
+    minute = Minute.objects.get(workspace=published)
+    assert Decision.objects.get(pk=key).agreed is agreed
+    assert (minute.agreed, minute.differed) == (int(agreed is True), int(agreed is False))
+
+
 def test_an_outcome_from_another_scope_is_kept_and_never_joined(caller, published):
     answer = decisions.resolve(caller, "fetch https://example.com/guide as Markdown")
     ledger.write(published.pk)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from routing import bus
 from routing.errors import ExpectationsFailed, NeedsApproval, StaleDraft
 from routing.models import AuditEntry
 from routing.services import checks, registry, remarks, reviews, revisions, workspaces
@@ -21,7 +22,7 @@ def last(workspace) -> AuditEntry:
 
 
 def outcome(workspace) -> checks.Outcome:
-    return checks.expectations_of(workspace.pk, registry.working_document(workspace), registry.draft_digest(workspace))
+    return checks.of(workspace.pk, registry.working_document(workspace), registry.draft_digest(workspace)).outcome
 
 
 def test_expectations_are_asked_and_told_in_words(published):
@@ -50,6 +51,73 @@ def test_an_emergency_goes_past_them_and_says_so(published):
 
     assert revision.emergency
     assert (last(published).after["emergency"], last(published).after["expectations_failed"]) == (True, ["notes"])
+
+
+def test_expectations_are_overridden_with_a_reason_that_is_kept(published):
+    expecting(published, FAILS)
+    revision = revisions.publish(published, message="Go", override="The tool is renamed next week", by=EDITOR)
+
+    told = last(published).after
+    assert not revision.emergency and "emergency" not in told
+    assert (told["expectations_failed"], told["override_reason"]) == (["notes"], "The tool is renamed next week")
+
+
+def test_an_override_stands_in_for_no_approval(published):
+    workspaces.configure(published, {"approvals_needed": 1}, by=EDITOR)
+    expecting(published, FAILS)
+
+    with pytest.raises(NeedsApproval):
+        revisions.publish(published, message="Go", override="They are outdated", by=EDITOR)
+
+
+def test_a_draft_is_checked_beside_its_change_and_never_by_the_page(
+    published, monkeypatch, django_capture_on_commit_callbacks
+):
+    sent: list[str] = []
+    monkeypatch.setattr(checks.workers, "_send", sent.append)
+    with django_capture_on_commit_callbacks(execute=True):
+        expecting(published, HOLDS, FAILS)
+    assert sent == [str(published.pk)]
+    assert checks.known(published.pk, registry.draft_digest(published)) is None
+
+    checks.check_draft(published.pk)
+    checks.forget()  # another process than the one that asked
+    monkeypatch.setattr(checks, "run_expectations", None)
+    found = checks.known(published.pk, registry.draft_digest(published))
+
+    assert found is not None
+    assert [(one.name, one.is_met, one.target) for one in found.outcome.findings.values()] == [
+        ("fetch", True, "hitspec__fetch"),
+        ("notes", False, "hitspec__fetch"),
+    ]
+
+
+def test_a_bus_that_is_away_holds_up_no_edit(published, monkeypatch, django_capture_on_commit_callbacks):
+    sent: list[str] = []
+    monkeypatch.setattr(checks.workers, "_send", sent.append)
+
+    def away() -> None:
+        raise bus.BusAway("is away")
+
+    monkeypatch.setattr(bus, "ping", away)
+    with django_capture_on_commit_callbacks(execute=True):
+        expecting(published, HOLDS)
+
+    assert sent == []
+    assert outcome(published).passed == 1  # whoever looks asks it then
+
+
+def test_only_the_last_checks_are_kept_and_those_of_what_is_live(published, monkeypatch):
+    monkeypatch.setattr(checks, "KEPT", 2)
+    live = registry.draft_digest(published)
+    checks.check_draft(published.pk)
+    for number in range(4):
+        expecting(published, {**HOLDS, "name": f"fetch {number}"})
+        checks.check_draft(published.pk)
+
+    kept = set(published.checks.values_list("digest", flat=True))
+    assert live in kept
+    assert len(kept) == 3
 
 
 def test_a_refusal_outlives_what_was_rolled_back(published):

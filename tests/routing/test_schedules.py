@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from routing.errors import InvalidRequest, NeedsApproval, StaleDraft, Superseded
+from routing.errors import ExpectationsFailed, InvalidRequest, NeedsApproval, StaleDraft, Superseded
 from routing.models import Actor, AuditEntry, Schedule
 from routing.services import entries, registry, reviews, revisions, schedules, workspaces
 from tests.cast import person
@@ -90,6 +90,19 @@ def test_it_needs_its_approvals_when_it_is_set_and_when_it_comes(drafted):
     told = AuditEntry.objects.filter(workspace=drafted).first()
     assert (told.action, told.target, told.result) == ("schedule.failed", "revision 3", "refused")
     assert told.after["why"] == schedule.reason
+
+
+def test_what_is_not_met_is_not_set_and_does_not_go_live_at_its_time(drafted):
+    missed = {"name": "notes first", "query": "fetch a web page", "expect": {"recommendation": "notes__add_note"}}
+    entries.add(drafted, "expectations", missed, by=EDITOR)
+    schedule = planned(drafted)
+
+    come(schedule)
+
+    assert (state(schedule), live(drafted)) == ("failed", 2)
+    assert "1 expectation is not met" in schedule.reason
+    with pytest.raises(ExpectationsFailed):
+        planned(drafted)
 
 
 def test_it_fails_when_whoever_set_it_may_no_longer_publish(drafted):

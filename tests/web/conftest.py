@@ -6,19 +6,16 @@ import pytest
 from django.test import Client
 
 from routing.models import Decision, Workspace
-from routing.services import decisions, ledger, registry, revisions
+from routing.services import decisions, ledger
 from routing.services.decisions import Caller
 from routing.services.ledger import Report
+from tests import baseline
 from tests.cast import person
-from tests.routing.conftest import DOCUMENT, EDITOR
 
 
 @pytest.fixture
 def workspace(db) -> Workspace:
-    workspace = registry.create_workspace("acme", by=EDITOR)
-    registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
-    revisions.publish(workspace, message="Two endpoints", by=EDITOR)
-    return workspace
+    return baseline.two_endpoints()
 
 
 @pytest.fixture

@@ -199,6 +199,13 @@ def test_filters_say_what_is_shown(admin, workspace, query, found):
     assert (len(told(response)), response.context["total"]) == (found, found)
 
 
+def test_a_moment_that_cannot_be_read_is_not_shown_as_a_filter(admin, workspace):
+    response = admin.get("/w/acme/audit?since=nonsense&until=nonsense&result=done")
+
+    assert [chip["name"] for chip in response.context["active"]] == ["result"]
+    assert AuditEntry.objects.latest("seq").after == {"filters": {"result": "done"}}
+
+
 def test_filtered_away_offers_to_take_each_filter_off(admin):
     text = admin.get("/w/acme/audit?q=nothing&result=refused").content.decode()
 

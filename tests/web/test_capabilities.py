@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from routing.models import CapabilityRow
+from routing.models import AuditEntry, CapabilityRow
 from routing.services import entries, registry, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 from tests.web import crowd
@@ -155,7 +155,11 @@ def test_two_people_who_edit_the_same_words_both_see_both(editor, workspace, wor
     entries.edit(workspace, "capabilities", "web-fetch", {"synonyms": ["theirs"]}, by=EDITOR)
 
     text = save(editor, value="mine", read=read).content.decode()
-    assert "Somebody else changed this while you did." in text and "theirs" in text and "mine" in text
+    assert (
+        "This was changed while you did, by somebody else or in another tab." in text
+        and "theirs" in text
+        and "mine" in text
+    )
     assert words().details["synonyms"] == ["theirs"]
 
     save(editor, value="mine", read=read, keep=re.search(r'name="keep" value="([^"]+)"', text)[1])
@@ -228,7 +232,7 @@ def test_as_many_queries_for_many_words_as_for_few(admin, workspace, django_asse
     admin.get("/w/acme/capabilities")
 
     for page in ("capabilities", "coverage", "capabilities/word-01"):
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(13):
             assert admin.get(f"/w/acme/{page}").status_code == 200
 
 
@@ -341,6 +345,26 @@ def test_two_capabilities_become_one_in_one_step(editor, workspace, words):
     assert (old["name"], old["replaced_by"]) == ("old-fetch", "page-get")
     assert kept["synonyms"] == ["get it", "download a page", "ophalen"] and kept["prefer"] == ["hitspec"]
     assert document["endpoints"][0]["capabilities"][0]["name"] == "page-get"
+
+
+def test_a_merge_is_one_edit_of_its_capability_that_is_taken_back_from_the_message(editor, workspace, words):
+    entries.add(workspace, "capabilities", {"name": "page-get"}, by=EDITOR)
+    before = registry.working_document(workspace)
+    asked = editor.get("/w/acme/capabilities/web-fetch/merge?into=page-get").content.decode()
+    read = asked.split('name="read" value="')[1].split('"')[0]
+    entries.edit(workspace, "capabilities", "page-get", {"description": "Theirs"}, by=EDITOR)
+    merge = "/w/acme/capabilities/web-fetch/merge"
+
+    stale = editor.post(merge, {"into": "page-get", "read": read}, follow=True).content.decode()
+    assert "Somebody changed web-fetch, page-get" in stale and words().name == "web-fetch"
+    entries.edit(workspace, "capabilities", "page-get", {"description": None}, by=EDITOR)
+    said = editor.post(merge, {"into": "page-get", "read": read, "why": "One word"}, follow=True).content.decode()
+
+    entry = AuditEntry.objects.filter(workspace=workspace, action="capability.merged").get()
+    assert (entry.target, entry.message) == ("capability web-fetch into page-get", "One word")
+    undo = said.split('id="toasts"')[1].split('action="')[1].split('"')[0]
+    editor.post(undo)
+    assert registry.working_document(workspace) == before
 
 
 def test_a_merge_into_nothing_or_itself_changes_nothing(editor, words):

@@ -7,7 +7,11 @@ import pytest
 from django.utils import timezone
 
 from control.templatetags.console import shortened
+from control.templatetags.console import shown as spelled_out
+from routing import snapshot
 from routing.models import Decision, Event
+from tests.routing.conftest import DOCUMENT
+from tests.web.test_tools import publish
 
 HOSTILE = "<script>alert(1)</script>\u202etxt"
 
@@ -90,6 +94,12 @@ def test_a_page_holds_still_while_newer_rows_come_in_and_says_how_many(admin, ma
         ("harness=a-harness", 2),
         ("harness=other", 0),
         ("scope=web-only", 0),
+        ("source=cache", 0),
+        ("fallback_reason=no_tools", 0),
+        ("agreement=same", 0),
+        ("agreement=not_called", 1),
+        ("agreement=nonsense", 2),
+        ("paid=yes", 0),
         ("since=15m", 2),
         ("since=2001-01-01", 2),
         ("since=2100-01-01T00:00:00Z", 0),
@@ -194,6 +204,24 @@ def test_a_route_that_was_handed_back_shows_its_reason_and_the_proposal(admin, w
     assert ruler.shape == "ambiguous"
 
 
+def test_the_rule_that_decided_is_told_as_its_revision_had_it(admin, workspace):
+    rules = [{"effect": "erase", "verdict": "deny"}, {"endpoint": "hitspec", "verdict": "ask"}]
+    policies = [{"name": "default", "execution": {"rules": rules}}, {"name": "careful", "extends": "default"}]
+    publish(workspace, {**DOCUMENT, "policies": policies})
+    row = Decision.objects.create(
+        workspace=workspace, type="route", state="finished", created_at=timezone.now(), scope="default", harness="h",
+        status="selected", target="hitspec__fetch", source="provider", policy="careful",
+        revision=snapshot.live(workspace.pk).revision, execution={"verdict": "ask", "rule": "rules[1]"},
+        thresholds={"direct": 0.85, "fallback": 0.6, "by": "default"}, answer={}, agreed=False,
+    )  # fmt: skip
+    publish(workspace, DOCUMENT)
+
+    text = admin.get(f"/w/acme/decisions/{row.pk}").content.decode()
+
+    assert "Ask before running every tool on the endpoint hitspec. In policy default" in text
+    assert "something else" in text
+
+
 def test_hostile_names_are_shown_as_text(admin, workspace):
     row = Decision.objects.create(
         workspace=workspace,
@@ -254,7 +282,8 @@ def test_a_harness_name_that_turns_text_round_is_isolated(admin, caller, decide,
 
     text = admin.get(f"/w/acme/decisions/{row.pk}").content.decode()
 
-    escaped = HOSTILE.replace("<", "&lt;").replace(">", "&gt;")
+    escaped = spelled_out(HOSTILE)
+    assert "\u202e" not in text
     assert f"<p>by <bdi>{escaped}</bdi></p>" in text and f"reported by <bdi>{escaped}</bdi>" in text
     assert text.count(escaped) == text.count(f"<bdi>{escaped}</bdi>")
 

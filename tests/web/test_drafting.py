@@ -47,11 +47,33 @@ def test_a_draft_is_set_for_a_time_in_the_viewers_zone_shown_and_cancelled(enter
     assert "does not go live by itself any more" in cancelled and "Goes live <time" not in cancelled
 
 
+def test_what_is_set_for_a_time_is_shown_wherever_revisions_are_and_called_off_from_there(
+    enter, drafted, django_user_model
+):
+    reviewer, viewer = enter("reviewer"), enter("viewer")
+    Preference.objects.create(user=django_user_model.objects.get(username="the-reviewer"), time_zone="Asia/Tokyo")
+    given = {"message": "At night", "seen": registry.draft_digest(drafted), "at": "2026-12-24T21:30"}
+    reviewer.post("/w/acme/publish/schedule", given)
+    cancel = f"/w/acme/publish/schedule/{Schedule.objects.get().pk}/cancel"
+
+    for page in ("/w/acme/", "/w/acme/revisions", "/w/acme/revisions/3"):
+        text = text_of(reviewer.get(page))
+        assert "oes live" in text and "24 Dec 2026, 21:30" in text and "the-reviewer" in text and cancel in text
+        seen = text_of(viewer.get(page))
+        assert "oes live" in seen and "24 Dec 2026, 12:30" in seen and cancel not in seen
+
+    assert reviewer.post(cancel, {"next": "/w/acme/revisions?state=proposed"})["Location"].startswith(
+        "/w/acme/revisions"
+    )
+    assert "oes live <time" not in text_of(viewer.get("/w/acme/revisions"))
+
+
 @pytest.mark.parametrize(
     ("at", "said"),
     [
         ("", "Say when it should go live."),
         ("2020-01-01T10:00", "This time is past."),
+        ("9999-12-31T10:00", "Give a time within a year from now."),
         ("2026-13-45T99:00", "Give a date and a time that exist"),
     ],
 )
@@ -96,6 +118,17 @@ def test_ones_own_last_change_is_taken_back_at_once(admin, drafted):
     assert "Undo last change" in page
     assert "Taken back: endpoints[notes].description" in text_of(response)
     assert [block.path for block in response.context["blocks"]] == ["endpoints[notes].tags"]
+
+
+def test_an_undo_that_is_sent_twice_is_told_that_it_was_done(admin, drafted):
+    address = f"/w/acme/publish/undo/{last_edit().pk}"
+    admin.post(address, {"confirmed": "on"})
+    left = registry.draft_change_count(drafted)
+
+    again = admin.post(address, {"confirmed": "on"})
+
+    assert again.status_code == 404 and "taken back already" in text_of(again)
+    assert registry.draft_change_count(drafted) == left
 
 
 def test_anothers_change_is_named_first(admin, drafted):
@@ -143,12 +176,12 @@ def test_expectations_stand_among_the_checks_and_block(enter, workspace):
 
     assert "0 of 1 hold" in text and "comes out differently: the recommended tool" in text
     assert "1 expectation is not met, see the checks" in text
-    assert "Publish as an emergency" not in text and "Publish as an emergency" in rushed
+    assert "Publish although" not in text and "Publish although they are not met" in rushed
     assert refused.status_code == 409 and "does not do what it expects of itself" in text_of(refused)
 
 
 def test_the_checks_of_a_large_draft_are_fetched_by_the_page(admin, drafted, monkeypatch):
-    monkeypatch.setattr("control.web.publish.AT_ONCE", 0)
+    monkeypatch.setattr("control.web.checking.TOOLS_AT_ONCE", 0)
     page = admin.get("/w/acme/publish")
     now = admin.get("/w/acme/publish", {"checks": "now"})
 

@@ -151,7 +151,7 @@ def test_two_people_who_edit_the_same_hints_both_see_both(editor, workspace, hit
 
     text = save(editor, hint=["mine is here"], read=mark).content.decode()
 
-    assert "Somebody else changed this while you did." in text
+    assert "This was changed while you did, by somebody else or in another tab." in text
     assert "theirs is here" in text and "mine is here" in text
     assert re.search(r'id="draftchip" hx-swap-oob="true">\s*<a class="draftchip"', text)
     assert hitspec().use_when == ["theirs is here"]
@@ -205,7 +205,7 @@ def test_a_tool_s_hints_are_kept_under_the_name_that_the_endpoint_publishes(edit
 
 def test_a_tool_or_a_part_that_does_not_exist_cannot_be_edited(editor):
     assert save(editor, "tool_use_when", key="nothing", hint=["x"], read="x").status_code == 404
-    assert save(editor, "url", value="http://evil.example", read="x").status_code == 404
+    assert save(editor, "tools", value="http://evil.example", read="x").status_code == 404
 
 
 def test_tags_are_words_with_commas_between_them(editor, hitspec):
@@ -223,7 +223,7 @@ def test_the_page_shows_traits_with_their_provenance_and_who_reaches_what(admin)
         "declared",
     )
     assert traits["notes__add_note"].provenance["effect"] == "inferred"
-    assert {one["scope"]: one["word"] for one in context["reach"]} == {"default": "Full", "web-only": "None"}
+    assert {one["scope"]: one["word"] for one in context["reach"]["lines"]} == {"default": "Full", "web-only": "None"}
 
 
 def test_hostile_texts_are_shown_as_text(admin, workspace):
@@ -237,3 +237,62 @@ def test_hostile_texts_are_shown_as_text(admin, workspace):
 
     for page in ("/w/acme/endpoints", "/w/acme/endpoints/hitspec", "/w/acme/publish"):
         assert "<script>alert" not in admin.get(page).content.decode()
+
+
+def test_the_page_says_who_names_it_with_links(admin, workspace):
+    policy = {
+        "name": "careful",
+        "selection": {"fallback_endpoints": ["hitspec"]},
+        "execution": {"rules": [{"verdict": "ask", "endpoint": "hitspec"}]},
+    }
+    entries.add(workspace, "policies", policy, by=EDITOR)
+    entries.add(workspace, "capabilities", {"name": "web-fetch", "prefer": ["hitspec"]}, by=EDITOR)
+    entries.edit(workspace, "scopes", "default", {"default_endpoint": "hitspec", "pins": ["hitspec__fetch"]}, by=EDITOR)
+
+    response = admin.get("/w/acme/endpoints/hitspec")
+    text = response.content.decode()
+
+    assert {(one.noun, one.name): one.places for one in response.context["users"]} == {
+        ("capability", "web-fetch"): ("among the endpoints that it prefers",),
+        ("scope", "default"): ("among its pins (hitspec__fetch)", "as its default endpoint"),
+        ("scope", "web-only"): ("in its list of endpoints",),
+        ("policy", "careful"): ("among its fallback endpoints", "in execution rule 1"),
+    }
+    for address in ("capabilities/web-fetch", "scopes/default", "scopes/web-only", "policies/careful"):
+        assert f'<a href="/w/acme/{address}">' in text
+    assert "No scope, policy" in admin.get("/w/acme/endpoints/notes").content.decode()
+
+
+def test_reach_in_the_draft_stands_beside_the_live_one_where_they_differ(admin, workspace):
+    assert "in the draft:" not in admin.get("/w/acme/endpoints/notes").content.decode()
+    entries.edit(workspace, "scopes", "web-only", {"endpoints": None, "tools": ["notes__add_note"]}, by=EDITOR)
+    entries.add(workspace, "scopes", {"name": "new", "endpoints": ["notes"]}, by=EDITOR)
+
+    reach = admin.get("/w/acme/endpoints/notes").context["reach"]
+    text = admin.get("/w/acme/endpoints/notes").content.decode()
+
+    lines = {one["scope"]: (one["shown"], one["draft"]) for one in reach["lines"]}
+    assert lines == {"default": ((2, 2), (2, 2)), "web-only": ((0, 2), (1, 2)), "new": (None, (2, 2))}
+    assert text.count("in the draft: ") == 2 and "in the draft: 1 of 2 tools" in text
+
+
+def test_reach_of_an_endpoint_that_is_not_live_is_that_of_the_draft(admin, workspace):
+    entries.add(workspace, "endpoints", {"name": "fresh", "kind": "declared", "tools": [{"name": "go"}]}, by=EDITOR)
+
+    response = admin.get("/w/acme/endpoints/fresh")
+
+    assert "nobody reaches it before it is published" in response.content.decode()
+    assert {one["scope"]: one["word"] for one in response.context["reach"]["lines"]} == {
+        "default": "Full",
+        "web-only": "None",
+    }
+
+
+def test_what_an_endpoint_is_named_by_is_said_before_anybody_tries_to_remove_it(editor, workspace, hitspec):
+    dialog = editor.get("/w/acme/endpoints/hitspec/remove", headers=HTMX).content.decode()
+    assert "it cannot be removed" in dialog and "/w/acme/scopes/web-only" in dialog and "<form" not in dialog
+
+    entries.edit(workspace, "scopes", "web-only", {"endpoints": ["notes"]}, by=EDITOR)
+    assert "Remove hitspec?" in editor.get("/w/acme/endpoints/hitspec/remove", headers=HTMX).content.decode()
+    editor.post("/w/acme/endpoints/hitspec/remove")
+    assert not EndpointRow.objects.filter(workspace=workspace, name="hitspec").exists()

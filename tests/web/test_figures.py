@@ -107,9 +107,10 @@ def test_a_marker_has_the_colour_of_the_zone_that_it_reached(value, shape):
 
 def test_every_code_that_an_answer_may_carry_has_a_sentence():
     resolver = "single_candidate score_tie close_scores weak_coverage low_matched_fraction strong_coverage_and_margin clear_margin no_lexical_overlap query_too_generic best_candidate_unavailable not_a_request functional_twins effect_guard negated_action low_probability semantic_match"
-    router = "planner_only no_tools no_matching_tool no_matching_category low_confidence low_category_confidence planner_confirmation provider_error router_error max_route_steps fallback_circuit_open missing_openrouter_api_key mcts_no_tools mcts_no_evidence"
+    router = "planner_only no_tools no_matching_tool no_matching_category low_confidence low_category_confidence planner_confirmation provider_error router_error max_route_steps fallback_circuit_open missing_openrouter_api_key mcts_no_tools mcts_no_evidence mcts_no_simulated_action cancelled"
+    session = "loop_repeat loop_alternation loop_cycle circuit_opened circuit_closed"
 
-    assert set(words.REASONS) == {*resolver.split(), *router.split()}
+    assert set(words.REASONS) == {*resolver.split(), *router.split(), *session.split()}
     assert all(reason.sentence.endswith(".") for reason in words.REASONS.values())
 
 
@@ -118,7 +119,10 @@ def test_a_status_that_nobody_reported_is_unknown_and_never_good():
 
 
 def test_names_are_isolated_and_escaped():
-    assert console.pair("git__<b>\u202e") == '<bdi class="pairname"><i>git__</i>&lt;b&gt;\u202e</bdi>'
+    assert console.pair("git__<b>\u202e") == (
+        '<bdi class="pairname"><i>git__</i>&lt;b&gt;'
+        '<span class="unseen" title="right-to-left override">U+202E</span></bdi>'
+    )
 
 
 def test_numbers_are_written_with_a_real_minus_and_parted_thousands():

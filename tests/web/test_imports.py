@@ -80,6 +80,16 @@ def test_a_strategy_decides_what_the_draft_has_already(admin, strategy, became):
     assert outcomes(looked(admin, strategy=strategy)) == became
 
 
+@pytest.mark.parametrize("given", [{"choice:endpoint:notes": "king"}, {"strategy": "king"}])
+def test_a_choice_that_there_is_none_of_takes_nothing(admin, workspace, given):
+    before = registry.working_document(workspace)
+
+    answer = take(admin, looked(admin, strategy="refuse"), **given)
+
+    assert answer.status_code == 422 and "Choose one of update, skip, rename, refuse" in answer.content.decode()
+    assert registry.working_document(workspace) == before
+
+
 def test_one_entry_is_decided_apart_from_the_others(admin, workspace):
     page = looked(admin, strategy="refuse")
 
@@ -174,3 +184,55 @@ def test_an_export_comes_back_as_the_same_document(admin, workspace, address, fo
     assert admin.post("/w/other/import", kept | {"do": "take"}).status_code == 302
     other.refresh_from_db()
     assert registry.draft_digest(other) == before
+
+
+# --- the draft that a page was made from ------------------------------------------------------------------------------
+def test_what_was_done_since_the_page_was_opened_is_shown_and_the_text_is_read(admin, workspace):
+    seen = admin.get(ADDRESS).context["seen"]
+    entries.edit(workspace, "endpoints", "hitspec", {"tags": ["other"]}, by=EDITOR)
+
+    page = looked(admin, seen=seen)
+
+    shown = page.content.decode()
+    assert page.status_code == 200 and outcomes(page) == {"notes": "updated", "paper": "added"}
+    assert "Since you opened the page" in shown and "an-editor" in shown and "endpoints[hitspec].tags" in shown
+    assert take(admin, page).status_code == 302
+
+
+def test_a_stale_page_shows_what_changed_and_keeps_all_that_was_chosen(admin, workspace):
+    page = looked(admin, strategy="refuse")
+    entries.edit(workspace, "endpoints", "hitspec", {"tags": ["other"]}, by=EDITOR)
+
+    again = take(admin, page, message="Papers", **{"choice:endpoint:notes": "skip"})
+
+    shown = again.content.decode()
+    assert again.status_code == 409 and "endpoints[hitspec].tags" in shown and 'value="Papers"' in shown
+    assert outcomes(again) == {"notes": "skipped", "paper": "added"}
+    assert take(admin, again, **{"choice:endpoint:notes": "skip"}).status_code == 302
+
+
+def test_a_text_that_cannot_be_read_stays_in_its_field(admin, workspace):
+    seen = admin.get(ADDRESS).context["seen"]
+
+    page = looked(admin, "version: 1\nendpoints: 5\n", seen=seen)
+
+    assert "endpoints: 5" in page.content.decode() and page.context["seen"] == seen
+
+
+def test_more_than_a_form_takes_is_told_with_the_limit(admin, workspace, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+    before = registry.draft_digest(workspace)
+
+    page = looked(admin, "#" * (2 * 1024 * 1024 + 1))
+
+    shown = page.content.decode()
+    assert page.status_code == 413 and "2 MiB together" in shown and "16 MiB" in shown and "Go back" in shown
+    assert registry.draft_digest(workspace) == before
+
+
+def test_a_form_of_too_many_fields_is_told_with_the_limit(admin, settings):
+    settings.DATA_UPLOAD_MAX_NUMBER_FIELDS = 10
+
+    page = looked(admin, **{f"choice:endpoint:{number}": "skip" for number in range(20)})
+
+    assert page.status_code == 413 and "10 fields" in page.content.decode()

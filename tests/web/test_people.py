@@ -7,10 +7,13 @@ import re
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
+from django.utils import timezone
 
+from control.keys import create_key
 from control.models import HarnessKey, Invitation, Membership
 from routing.models import AuditEntry, Workspace
 from tests.cast import PASSWORD, person
+from tests.routing.conftest import EDITOR
 
 NEW = {"username": "ada", "password1": "correct horse battery", "password2": "correct horse battery"}
 
@@ -53,6 +56,7 @@ def test_who_has_an_account_joins_with_it(admin, stranger, workspace):
     [
         ({"username": "the-administrator"}, "That name is taken"),
         ({"username": "a b"}, "valid username"),
+        ({"username": ".."}, "a letter or a digit"),
         ({"username": ""}, "Choose a user name"),
         ({"password2": "another one entirely"}, "match"),
         ({"password1": "password", "password2": "password"}, "too common"),
@@ -81,8 +85,25 @@ def test_a_bad_invitation_is_refused_in_its_form(admin, given):
     answer = admin.post("/w/acme/people/invite", {"label": "Ada", "role": "viewer", "days": "7"} | given)
 
     assert answer.status_code == 422
-    assert 'aria-invalid="true"' in answer.content.decode()
+    assert 'aria-invalid="true"' in answer.content.decode() and 'class="note bad"' in answer.content.decode()
     assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [("Ada\u202e😀", "Must not hold direction marks"), ("Ada\x07", "Must not hold control characters")],
+)
+def test_what_a_label_must_not_hold_is_named(admin, label, told):
+    answer = admin.post("/w/acme/people/invite", {"label": label, "role": "viewer", "days": "7"})
+
+    assert told in answer.content.decode()
+    assert not Invitation.objects.exists()
+
+
+def test_a_label_may_hold_emoji(admin):
+    admin.post("/w/acme/people/invite", {"label": "👩\u200d💻 of payments", "role": "viewer", "days": "7"})
+
+    assert Invitation.objects.get().label == "👩\u200d💻 of payments"
 
 
 def test_the_last_administrator_can_neither_leave_nor_step_down(admin, workspace):
@@ -177,6 +198,21 @@ def test_a_rotated_key_overlaps_with_the_one_before(enter):
     assert (call(old), call(new), call(newest)) == (401, 401, 422)
 
 
+def test_a_rotation_that_is_sent_twice_makes_one_key(enter):
+    editor = enter("editor")
+    make_key(editor)
+    address = f"/w/acme/keys/{HarnessKey.objects.get(name='ci').pk}/rotate"
+    seen = re.search(r'name="seen" value="([^"]+)"', editor.get(address).content.decode())[1]
+    new = re.search(r"swy_[\w-]+", editor.post(address, {"overlap": "1", "seen": seen}).content.decode())[0]
+
+    again = editor.post(address, {"overlap": "1", "seen": seen})
+
+    assert again.status_code == 422 and "swy_" not in again.content.decode()
+    assert "was rotated after this page was opened" in again.content.decode()
+    assert call(new) == 422
+    assert AuditEntry.objects.filter(action="key.rotated").count() == 1
+
+
 def test_a_key_works_only_from_its_addresses(enter):
     plain = make_key(enter("editor"), allowed_addresses="192.0.2.0/24\n2001:db8::1")
 
@@ -214,13 +250,34 @@ def test_keys_of_somebody_who_left_are_refused_and_shown_as_such(admin, enter):
     assert "whoever made it is no member" in admin.get("/w/acme/keys").content.decode()
 
 
+@pytest.mark.parametrize("sort", ["", "name", "-name", "scope", "-scope", "created", "used", "-used"])
+def test_pages_of_keys_meet_without_gaps_in_every_order(admin, workspace, monkeypatch, sort):
+    monkeypatch.setattr("control.web.keys.PAGE", 3)
+    for number in range(8):
+        row, _ = create_key(workspace, ("default", "web-only")[number % 2], name=f"key {number}", by=EDITOR)
+        HarnessKey.objects.filter(pk=row.pk).update(last_used_at=timezone.now() if number % 3 else None)
+    order = {"name": "name", "scope": "scope", "used": "last_used_at"}.get(sort.removeprefix("-"), "pk")
+
+    seen, address, pages = [], f"/w/acme/keys?sort={sort}", []
+    while address:
+        page = admin.get(address)
+        pages.append([line["key"].pk for line in page.context["rows"]])
+        seen += [line["key"] for line in page.context["rows"]]
+        address = page.context["next_page"]
+    back = admin.get(page.context["previous_page"])
+
+    values = [getattr(key, order) for key in seen if getattr(key, order) is not None]
+    assert len({key.pk for key in seen}) == len(seen) == 8 and len(pages) == 3
+    assert values == sorted(values, reverse=sort.startswith("-") or not sort)
+    assert [line["key"].pk for line in back.context["rows"]] == pages[-2]
+
+
 def test_keys_are_filtered_and_sorted(admin):
     for number in range(60):
         make_key(admin, name=f"key-{number:02}", scope="web-only" if number % 2 else "default")
 
     text = admin.get("/w/acme/keys?scope=web-only&sort=name").content.decode()
     assert text.index("key-01") < text.index("key-03") and "key-02" not in text
-    assert "page 2 of 2" in admin.get("/w/acme/keys?page=2").content.decode()
     assert "No key fits" in admin.get("/w/acme/keys?q=nothing%00").content.decode()
 
 
@@ -230,3 +287,4 @@ def test_snippets_name_this_installation_and_only_what_it_serves(enter):
     assert "http://testserver/api/v1/resolve" in text and "web-only" in text
     assert "Not in this version" in text and "/v1/chat/completions" in text
     assert "hooks install --host codex" in text
+    assert "&quot;command&quot;: &quot;switchyard&quot;" in text

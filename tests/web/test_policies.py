@@ -121,7 +121,7 @@ def test_settings_of_every_type_are_saved(editor, rules, part, key, value, store
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("fallback_threshold", "0.95", "must not be above direct_execution_threshold"),
+        ("fallback_threshold", "0.95", "<span>fallback_threshold (0.95) must not be above direct_execution_threshold"),
         ("history_limit", "0", "It must"),
         ("history_limit", "many <script>", "must be"),
         ("providers", "nobody", "names no provider"),
@@ -182,7 +182,37 @@ def test_rules_are_told_in_words_with_those_that_never_decide(admin, workspace, 
 
     text = admin.get("/w/acme/policies/careful").content.decode()
 
-    assert rule_words(given[1]) in text and text.count("Never decides") == 1
+    assert rule_words(given[1]) in text and text.count('data-note="never"') == 1
+    assert "rules[0] fits wherever it does" in text[text.index('id="rule-1"') :]
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "said"),
+    [
+        ("min_confidence", "1.5", "Confidence</b>: It must be"),
+        ("endpoint", "nowhere", "Endpoint</b>: “nowhere” names no endpoint"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_stands_beside_its_field_and_stays_in_it(editor, rules, fact, value, said):
+    blank = {one: [""] * 3 for one in ("effect", "risk", "category", "tool", "endpoint", "min_confidence")}
+    wrong = blank | {"verdict": ["", "ask", "deny"], fact: ["", "", value]}
+
+    text = save(editor, "rules", "execution", **wrong).content.decode()
+
+    assert "execution" not in rules() and said in text[text.index('id="rule-2"') :]
+    assert text.count(f'value="{value}"') == 1
+
+
+def test_inherited_rules_are_replaced_even_by_none_and_taken_back(editor, workspace, rules):
+    entries.edit(workspace, "policies", "default", {"execution": {"rules": [{"verdict": "ask"}]}}, by=EDITOR)
+    same = dict.fromkeys(("effect", "risk", "category", "tool", "endpoint", "min_confidence"), "") | {"verdict": "ask"}
+
+    save(editor, "rules", "execution", **same)
+    assert "execution" not in rules()
+    save(editor, "rules", "execution", do="remove:0", **same)
+    assert rules()["execution"] == {"rules": []}
+    text = save(editor, "rules", "execution", do="inherit").content.decode()
+    assert "execution" not in rules() and "These come from a policy" in text
 
 
 def test_the_first_edit_of_a_policy_that_comes_with_the_workspace_writes_it_down(editor, rules):
@@ -197,7 +227,7 @@ def test_two_people_who_edit_the_same_setting_both_see_both(editor, workspace, r
     entries.edit(workspace, "policies", "careful", {"router": {"fallback_threshold": 0.3}}, by=EDITOR)
 
     text = save(editor, value="0.4", read=mark).content.decode()
-    assert "Somebody else changed this" in text and "0.3" in text and rules()["router"]["fallback_threshold"] == 0.3
+    assert "This was changed while you did" in text and "0.3" in text and rules()["router"]["fallback_threshold"] == 0.3
 
     save(editor, value="0.4", read=mark, keep=re.search(r'name="keep" value="([^"]+)"', text)[1])
     assert rules()["router"]["fallback_threshold"] == 0.4

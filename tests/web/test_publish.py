@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from control.web import diffing
 from routing.engine.diff import Change, diff
@@ -125,10 +130,82 @@ def test_every_line_of_a_change_is_told(workspace):
     assert diffing.tally(diff(DOCUMENT, after)) == "1 removed, 1 changed"
 
 
+def test_what_is_left_out_of_a_long_change_is_a_link_away(admin, workspace):
+    tools = [{"name": f"tool-{number}", "description": f"Does thing {number}"} for number in range(40)]
+    entries.add(workspace, "endpoints", {"name": "many", "kind": "declared", "tools": tools}, by=EDITOR)
+    short = admin.get("/w/acme/publish").content.decode()
+
+    address = re.search(r'href="(\?whole=[^"]+)#c-1">Show every line', short)[1].replace("&amp;", "&")
+    whole = admin.get(f"/w/acme/publish{address}").content.decode()
+
+    assert "Does thing 39" not in short
+    assert "Does thing 39" in whole and "Show every line" not in whole
+
+
 def test_a_switch_reads_as_in_the_document():
     (block,) = diffing.blocks([Change(path="endpoints[x].enabled", action="changed", before=True, after=False)])
 
     assert [line.spans[0].text for line in block.lines] == ["true", "false"]
+
+
+TROJAN = "Reads \u202eetirw dna\u202c a page\u200b\x07 😀"
+
+
+def test_a_reviewer_sees_what_cannot_be_seen_and_an_emoji_as_it_is(admin, workspace):
+    entries.edit(workspace, "endpoints", "hitspec", {"description": TROJAN}, by=EDITOR)
+    entries.add(workspace, "endpoints", {"name": "paper", "kind": "declared", "description": TROJAN}, by=EDITOR)
+    revisions.publish(workspace, message=f"Because {TROJAN}", by=EDITOR)
+
+    for address in (
+        "revisions/3",
+        "revisions",
+        "revisions/compare?from=2&to=3",
+        "endpoints",
+        "endpoints/paper",
+        "audit",
+    ):
+        page = admin.get(f"/w/acme/{address}", follow=True).content.decode()
+        body = re.sub(r"(?s)<textarea.*?</textarea>", "", page)
+        assert not set(body) & set("\u202e\u202c\u200b\x07"), address
+        assert r"\U0001F600" not in body, address
+        if address.startswith("revisions") or address == "endpoints":
+            assert ">U+202E</span>etirw dna<" in body, address
+            assert "😀" in body, address
+
+
+def test_what_ends_a_line_elsewhere_is_part_of_its_line():
+    (block,) = diffing.blocks([Change(path="x", action="changed", before="a b\n", after="a\u2028b\x0bc\r\n")])
+
+    assert [line.text for line in block.lines if line.kind == "add"] == ["a\u2028b\x0bc\r"]
+
+
+def test_a_very_long_value_is_folded_and_none_of_it_is_lost(admin, workspace):
+    long = " ".join(f"word{number}" for number in range(2000))
+    entries.edit(workspace, "endpoints", "hitspec", {"description": long}, by=EDITOR)
+
+    page = admin.get("/w/acme/publish").content.decode()
+
+    (block,) = admin.get("/w/acme/publish").context["blocks"]
+    (added,) = [line for line in block.lines if line.kind == "add"]
+    (span,) = added.spans
+    assert span.head + span.middle + span.tail == long
+    assert f'<details class="more"><summary>{span.folded:,} more characters</summary>{span.middle}</details>' in page
+
+
+def test_long_values_that_repeat_themselves_are_compared_in_bounded_time():
+    start = time.process_time()
+    for before, after in (("x y! " * 1000, "y x! z " * 1000), ("- x\n" * 3000, "x\n- y\n" * 3000)):
+        (block,) = diffing.blocks([Change(path="x", action="changed", before=before, after=after)])
+        assert block.lines
+    assert time.process_time() - start < 3
+
+
+@given(st.lists(st.sampled_from(["a", "b", " ", "c"])), st.lists(st.sampled_from(["a", "b", " ", "c"])))
+def test_both_sides_of_a_change_are_told_whole(before, after):
+    (block,) = diffing.blocks([Change(path="x", action="changed", before="".join(before), after="".join(after))])
+
+    assert [line.text for line in block.lines if line.kind != "add"] == ["".join(before)]
+    assert [line.text for line in block.lines if line.kind != "del"] == ["".join(after)]
 
 
 def test_the_number_that_is_announced_is_the_one_that_goes_live(admin, edited):

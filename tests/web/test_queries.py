@@ -29,7 +29,19 @@ LISTS = (
     "revisions/compare?from=1&to=draft",
     "audit",
     "settings",
+    "endpoints/hitspec",
+    "endpoints/hitspec/form",
+    "tools/hitspec__fetch",
+    "capabilities/reading",
+    "scopes/default",
+    "scopes/default/edit",
+    "policies/default",
+    "policies/default/try",
+    "go?q=more",
 )
+
+
+MORE_TOOLS = [{"name": f"more_{number}"} for number in range(40)]
 
 
 def asked(client, page: str) -> int:
@@ -62,10 +74,11 @@ def grown(workspace) -> None:
         {
             **DOCUMENT,
             "endpoints": [
-                *DOCUMENT["endpoints"],
+                {**DOCUMENT["endpoints"][0], "tools": [*DOCUMENT["endpoints"][0]["tools"], *MORE_TOOLS]},
+                DOCUMENT["endpoints"][1],
                 *({"name": name, "kind": "declared", "tools": [{"name": "read"}]} for name in names),
             ],
-            "capabilities": [{"name": name} for name in names],
+            "capabilities": [{"name": name} for name in ("reading", *names)],
             "scopes": [*DOCUMENT["scopes"], *({"name": name, "endpoints": [name]} for name in names)],
             "policies": [{"name": name} for name in names],
         },
@@ -83,6 +96,7 @@ def test_more_rows_ask_no_more_questions(admin, workspace, page):
     entries.edit(workspace, "endpoints", "notes", {"tags": ["paper"]}, by=EDITOR)
     remarks.say(workspace, "endpoints[notes].tags", "Why?", by=EDITOR)
     create_key(workspace, "default", by=EDITOR)
+    entries.add(workspace, "capabilities", {"name": "reading"}, by=EDITOR)
     few = asked(admin, page)
     grown(workspace)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from control.models import Role
-from routing.models import Actor, Workspace
+from routing.models import Actor, AuditEntry, Workspace
 from routing.services import entries, registry, reviews, revisions
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -91,6 +91,27 @@ def test_a_draft_that_lacks_its_approvals_is_not_published_by_a_forged_form(admi
     assert response.status_code == 409
     assert "Revision 3 has 0 of the 1 approvals" in text_of(response)
     assert proposed.live_revision.number == 2
+
+
+@pytest.mark.parametrize("verdict", ["approve", "reject"])
+def test_a_verdict_on_a_page_that_the_draft_left_behind_is_refused_and_keeps_its_words(enter, proposed, verdict):
+    reviewer = enter("reviewer")
+    seen = reviewer.get("/w/acme/revisions/3").context["desk"].seen
+    entries.edit(proposed, "endpoints", "hitspec", {"tags": ["web"]}, by=EDITOR)
+
+    answer = reviewer.post(SAID, {"verdict": verdict, "comment": "As I see it", "seen": seen})
+
+    assert answer.status_code == 409 and ">As I see it</textarea>" in text_of(answer)
+    assert "The draft changed since you looked, and nothing was counted." in text_of(answer)
+    assert 'value="approve"' not in text_of(answer) and state(proposed) == "proposed"
+    assert not revisions.find(proposed, 3).reviews.exists()
+
+
+@pytest.mark.parametrize("page", ["publish", "revisions/3"])
+def test_the_page_of_a_proposal_sends_along_which_draft_it_showed(enter, proposed, page):
+    digest = registry.draft_digest(proposed)
+
+    assert f'name="seen" value="{digest}"' in text_of(enter("reviewer").get(f"/w/acme/{page}")).split('id="h-appr"')[1]
 
 
 def test_an_author_is_told_why_they_cannot_approve(admin, drafted):
@@ -185,6 +206,8 @@ def test_an_emergency_is_for_administrators_and_stays_on_the_record(enter, propo
     proposed.refresh_from_db()
     assert offered is (role == "administrator")
     assert response.status_code == (302 if offered else 403)
+    denied = [entry.after["lacks"] for entry in AuditEntry.objects.filter(action="access.denied")]
+    assert denied == ([] if offered else ["revision.emergency"])
     assert proposed.live_revision.number == (3 if offered else 2)
     assert ("as an emergency" in text_of(client.get("/w/acme/revisions/3"))) is offered
 
@@ -220,8 +243,7 @@ def test_a_draft_is_compared_too_but_not_by_an_auditor(enter, drafted):
     address = "/w/acme/revisions/compare?from=live&to=draft"
 
     assert len(enter("viewer").get(address).context["blocks"]) == 1
-    refused = enter("auditor").get(address)
-    assert refused.context["blocks"] == [] and "There is no such revision" in text_of(refused)
+    assert enter("auditor").get(address).status_code == 403
 
 
 @pytest.mark.parametrize("typed", ["99", "x", "-1", "9" * 30, "<script>", "²"])
@@ -259,3 +281,14 @@ def test_restoring_what_is_live_only_drops_the_draft(admin, workspace):
 
     assert "The draft equals revision 2, which is live" in text_of(response)
     assert registry.working_document(workspace)["endpoints"] == DOCUMENT["endpoints"]
+
+
+def test_a_rejected_draft_offers_no_emergency_and_a_forged_one_is_refused(admin, proposed):
+    reviews.reject(proposed, 3, reason="It misleads", by=BEN)
+    page = text_of(admin.get("/w/acme/publish"))
+    forged = admin.post("/w/acme/publish", {"message": "Now", "emergency": "on", "confirmed": "on"})
+
+    assert "Propose for review" in page and "Publish as an emergency" not in page
+    assert forged.status_code == 409 and "was rejected as revision 3; propose it again" in text_of(forged)
+    proposed.refresh_from_db()
+    assert proposed.live_revision.number == 2

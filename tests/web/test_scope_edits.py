@@ -6,8 +6,7 @@ from html import unescape
 import pytest
 
 from control.models import HarnessKey
-from routing.services import entries, registry
-from tests.routing.conftest import EDITOR
+from routing.services import registry
 
 
 @pytest.fixture
@@ -87,7 +86,9 @@ def test_a_saved_scope_is_undone_from_its_message(editor, held):
     assert held()["deny"] == ["hitspec__fetch"]
 
     fields = {name: unescape(value) for name, value in re.findall(r'name="([a-z_]+)" value="([^"]*)"', toast)}
-    editor.post("/w/acme/scopes/web-only/edit", fields)
+    back = editor.post(re.search(r'action="([^"]+)"', toast)[1], fields)
+
+    assert back["Location"] == "/w/acme/scopes/web-only"
 
     assert held() == before
 
@@ -98,6 +99,10 @@ def test_a_saved_scope_is_undone_from_its_message(editor, held):
         ({"endpoints": "nobody <script>"}, "endpoints"),
         ({"policy": "none-such"}, "policy"),
         ({"deny": "hitspec__x"}, "deny"),
+        ({"endpoints_state": "king"}, "endpoints"),
+        ({"tools_state": ""}, "tools"),
+        ({"mode": "king"}, "mode"),
+        ({"expose": "king"}, "expose"),
     ],
 )
 def test_what_is_not_there_is_refused_beside_its_list(editor, held, fields, at):
@@ -105,19 +110,9 @@ def test_what_is_not_there_is_refused_beside_its_list(editor, held, fields, at):
 
     answer = save(editor, **fields)
 
-    assert answer.status_code == 422 and answer.context["form"].problems[at]
+    assert answer.status_code == 422 and (said := answer.context["form"].problems[at])
+    assert said.split("<")[0] in unescape(answer.content.decode())
     assert held() == before and "<script>" not in answer.content.decode().split("<main")[1]
-
-
-def test_two_people_who_edit_a_scope_both_see_both(editor, workspace, held):
-    read = opened(editor)
-    entries.edit(workspace, "scopes", "web-only", {"deny": ["notes"]}, by=EDITOR)
-
-    stale = save(editor, read=read, mode="direct")
-    assert stale.status_code == 409 and "deny: notes" in stale.content.decode() and "mode" not in held()
-
-    save(editor, read=read, mode="direct", keep=stale.context["conflict"]["read"])
-    assert held()["mode"] == "direct"
 
 
 def test_a_scope_is_made_copied_and_deleted_after_a_question_that_names_its_keys(editor, workspace, held):
@@ -140,3 +135,63 @@ def test_who_may_not_edit_is_refused(enter, stranger, workspace, held):
     assert viewer.get("/w/acme/scopes/web-only/edit").status_code == 403
     assert stranger.get("/w/acme/scopes/web-only/edit").status_code == 404
     assert viewer.get("/w/acme/scopes/nothing").status_code == 404
+
+
+def test_what_a_request_may_choose_and_what_is_known_of_the_harness_are_edited(editor, held):
+    save(
+        editor,
+        policies="fast\r\ndefault",
+        data_zones_state="these",
+        data_zones="eu",
+        tool_schema_budget_bytes="2048",
+        default_endpoint="hitspec",
+        harness_type="codex",
+        harness_path="~/.codex/config.toml",
+        harness_disabled="on",
+    )
+    assert held() == {
+        "name": "web-only",
+        "endpoints": ["hitspec"],
+        "tool_schema_budget_bytes": 2048,
+        "policies": ["fast", "default"],
+        "data_zones": ["eu"],
+        "default_endpoint": "hitspec",
+        "harness": {"type": "codex", "path": "~/.codex/config.toml", "disabled": True},
+    }
+    page = editor.get("/w/acme/scopes/web-only/edit").content.decode()
+    assert "fast\ndefault</textarea>" in page and 'harness_disabled" checked' in page
+
+    save(editor)  # a form without these fields leaves them alone
+    assert held()["harness"]["type"] == "codex" and held()["policies"] == ["fast", "default"]
+    save(editor, harness_type="", harness_path="~/x", policies="", data_zones_state="all", tool_schema_budget_bytes="0")
+    assert held()["harness"] == {"path": "~/x"} and held()["tool_schema_budget_bytes"] == 0
+    assert "policies" not in held() and "data_zones" not in held()
+
+
+@pytest.mark.parametrize(
+    ("fields", "at"),
+    [
+        ({"policies": "none-such"}, "policies"),
+        ({"tool_schema_budget_bytes": "much"}, "tool_schema_budget_bytes"),
+        ({"tool_schema_budget_bytes": "-1"}, "tool_schema_budget_bytes"),
+        ({"default_endpoint": "nobody"}, "default_endpoint"),
+        ({"harness_type": "x" * 65}, "harness_type"),
+        ({"harness_path": "a\x07b", "harness_type": ""}, "harness_path"),
+    ],
+)
+def test_what_does_not_fit_how_a_scope_is_served_stands_beside_its_field(editor, held, fields, at):
+    before = held()
+
+    answer = save(editor, **fields)
+
+    assert answer.status_code == 422 and answer.context["form"].problems[at]
+    assert held() == before
+
+
+def test_two_people_who_tell_of_one_harness_merge_field_by_field(editor, enter, held):
+    read = opened(editor)
+    save(enter("administrator"), harness_type="codex", harness_path="")
+    answer = save(editor, read=read, harness_type="", harness_path="~/x")
+
+    assert answer.status_code == 302
+    assert held()["harness"] == {"type": "codex", "path": "~/x"}

@@ -102,9 +102,9 @@ def test_as_many_queries_for_many_scopes_as_for_few(admin, workspace, django_ass
     publish(workspace, crowd.document(20, 10, scopes=50))
     admin.get("/w/acme/scopes")
 
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         assert admin.get("/w/acme/scopes").context["total"] == 51
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(15):
         admin.get("/w/acme/scopes/team-00")
 
 

@@ -43,6 +43,8 @@ def test_an_administrator_changes_them_as_the_command_does(admin, workspace):
         ({"approvals_needed": "many"}, "Give a whole number."),
         ({"approvals_needed": "21"}, "At most 20."),
         ({"allow_private": "10.0.0.0/8\nnot a host\nhost:99999"}, "“not a host” is neither a network"),
+        ({"allow_private": "10.0.0.0/8\n169.254.0.0/16"}, "“169.254.0.0/16” opens nothing"),
+        ({"allow_private": "0.0.0.0"}, "“0.0.0.0/32” opens nothing"),
         ({"title": "x" * 201}, "Keep the title within 200 characters."),
     ],
 )

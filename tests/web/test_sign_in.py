@@ -80,13 +80,19 @@ def test_what_a_form_sent_after_the_session_ended_is_held_until_its_sender_is_ba
     client, said = Client(), "Why <b>not</b>\nمرحبا"
     headers = {"Referer": "http://testserver/w/acme/publish"}
 
-    ended = client.post("/w/acme/publish/propose", {"message": said, "new_password1": "hidden"}, headers=headers)
+    ended = client.post(
+        "/w/acme/publish/propose", {"message": said, "new_password1": "hidden", "seen": "sha256:9"}, headers=headers
+    )
     wrong = try_to_enter(client, "ada", "wrong", held=ended.context["held"], next=ended.context["next"])
     back = try_to_enter(client, "ada", PASSWORD, held=wrong.context["held"], next=wrong.context["next"])
     text = back.content.decode()
 
     assert (ended.status_code, wrong.status_code, back.status_code) == (401, 200, 200)
-    assert back.context["sent"] == {"path": "/w/acme/publish/propose", "fields": {"message": [said]}}
+    assert back.context["sent"] == {
+        "path": "/w/acme/publish/propose",
+        "fields": {"message": [said], "seen": ["sha256:9"]},
+    }
+    assert 'name="seen" value="sha256:9"' in text and ">seen<" not in text and ">message<" in text
     assert 'href="/w/acme/publish"' in text and "&lt;b&gt;not" in text and "<b>not" not in text
     assert Revision.objects.filter(workspace=workspace, number=3).count() == 0
     assert client.post("/w/acme/publish/propose", {"message": said}).status_code == 302

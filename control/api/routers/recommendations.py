@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from uuid_utils.compat import uuid7
 
-from control.api.answers import answer, await_decision, promise
+from control.api.answers import answer, await_decision, outcome
 from control.api.auth import caller, needs
-from control.api.errors import problem
+from control.api.errors import id_of
 from control.api.schemas import out
 from control.api.schemas.recommendations import AdviceIn, ResolveIn, RouteIn
 from routing.choices import DecisionState, DecisionType
@@ -57,7 +57,7 @@ async def _resolve_on_a_worker(
     row = await await_decision(decision_id, accept, wait_ms)
     if row.state == DecisionState.FINISHED:
         return answer(resolve_worker.complete(row.answer or {}, inline))
-    return _failed(request, row) if row.is_final else promise(row, f"/api/v1/decisions/{decision_id}")
+    return outcome(row, id_of(request))
 
 
 @router.post(
@@ -86,30 +86,14 @@ async def advice(request: HttpRequest, data: AdviceIn) -> HttpResponse:
     auth=needs("decide"),
     summary="Which next step, decided by a worker",
     operation_id="route",
-    response={200: out.RouteOut, 202: out.PromiseOut, **out.ERRORS},
+    response={200: out.RouteOut, 202: out.PromiseOut, **out.ERRORS, **out.PROVIDER_ERRORS},
 )
 async def route(request: HttpRequest, data: RouteIn) -> HttpResponse:
     who, decision_id = caller(request), str(uuid7())
-    asked = decisions.RouteRequest(
-        goal=data.goal,
-        observation=data.observation,
-        last_action=data.last_action,
-        recent_actions=tuple((action.tool, action.outcome) for action in data.recent_actions),
-        constraints=tuple(data.constraints),
-        tools=None if data.tools is None else tuple(tool.model_dump() for tool in data.tools),
-        session_id=data.session_id,
-        policy=data.policy,
-    )
+    asked = data.asked()
     row = await await_decision(decision_id, lambda: decisions.request_route(decision_id, who, asked), data.wait_ms)
-    if row.state == DecisionState.FINISHED:
-        return answer(row.answer)
-    return _failed(request, row) if row.is_final else promise(row, f"/api/v1/decisions/{decision_id}")
+    return outcome(row, id_of(request))
 
 
 def _inline(who: Caller, query: str, max_hits: int | None) -> dict[str, Any]:
     return decisions.judge(who.live(), who, query, max_hits=max_hits, explain=False, tier="lexical").answer
-
-
-def _failed(request: HttpRequest, row: Decision) -> HttpResponse:
-    details = [{"path": "decision_id", "message": row.error or "failed", "value": str(row.pk)}]
-    return problem(request, "unavailable", "The decision was kept but could not be made.", details)

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Query, Router
 
-from control.access import allows, role_of_maker
+from control.access import allows, note_denied, role_of_maker
 from control.api.answers import answer
 from control.api.auth import needs
 from control.api.errors import Forbidden
@@ -18,12 +18,14 @@ from control.api.schemas import out
 from control.api.schemas.base import RevisionNumber
 from control.api.schemas.registry import (
     ApproveIn,
+    CanaryIn,
     ImportIn,
     PublishIn,
     RegistryIn,
     RejectIn,
     RestoreIn,
     RevisionFilters,
+    StopIn,
 )
 from control.keys import Harness
 from routing import documents
@@ -33,6 +35,7 @@ from routing.formats import write_yaml
 from routing.models import Actor, Revision, Workspace
 from routing.services import imports, reviews, revisions
 from routing.services import registry as registries
+from routing.services.canaries import ending, starting, telling
 
 router = Router(tags=["registry"])
 
@@ -163,6 +166,7 @@ def _must(request: Any, action: str) -> None:
     harness: Harness = request.auth
     role = role_of_maker(harness.workspace_id, harness.made_by)
     if not allows(role, action):
+        note_denied(request, harness.workspace_id, by=_actor(request), lacks=action)
         raise Forbidden(f"This key acts as {harness.made_by}, whose role here does not include this ({action}).")
 
 
@@ -185,6 +189,52 @@ def _publish(request: Any, number: Path[RevisionNumber], data: PublishIn) -> dic
     )
     at = timestamp(row.published_at) if row.published_at else None
     return {"revision": row.number, "state": row.state, "digest": row.digest, "published_at": at}
+
+
+@router.post(
+    "/revisions/{number}/canary",
+    auth=needs("registry.publish"),
+    summary="Have a proposed revision answer some first",
+    operation_id="start_canary",
+    response={200: out.CanaryOut, **out.ERRORS, 409: out.ErrorOut},
+)
+async def start_canary(request: HttpRequest, number: Path[RevisionNumber], data: CanaryIn) -> HttpResponse:
+    return answer(await sync_to_async(_start_canary)(request, number, data))
+
+
+def _start_canary(request: Any, number: int, data: CanaryIn) -> dict[str, Any]:
+    row = starting.start_revision(_workspace(request), number, data.terms(), message=data.message, by=_actor(request))
+    return telling.record(row)
+
+
+@router.get(
+    "/revisions/{number}/canary",
+    auth=needs("registry.read"),
+    summary="Where a revision's canary stands, and what both groups got",
+    operation_id="get_canary",
+    response={200: out.CanaryOut, **out.ERRORS},
+)
+async def get_canary(request: HttpRequest, number: Path[RevisionNumber]) -> HttpResponse:
+    return answer(await sync_to_async(_canary)(request, number))
+
+
+def _canary(request: Any, number: int) -> dict[str, Any]:
+    return telling.record(telling.find(_workspace(request), number))
+
+
+@router.post(
+    "/revisions/{number}/canary/stop",
+    auth=needs("registry.publish"),
+    summary="Stop a revision's canary",
+    operation_id="stop_canary",
+    response={200: out.CanaryOut, **out.ERRORS, 409: out.ErrorOut},
+)
+async def stop_canary(request: HttpRequest, number: Path[RevisionNumber], data: StopIn) -> HttpResponse:
+    return answer(await sync_to_async(_stop_canary)(request, number, data.reason))
+
+
+def _stop_canary(request: Any, number: int, reason: str) -> dict[str, Any]:
+    return telling.record(ending.stop_revision(_workspace(request), number, reason=reason, by=_actor(request)))
 
 
 @router.post(

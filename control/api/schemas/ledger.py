@@ -17,7 +17,7 @@ _STATUSES = {
 }
 
 
-def _in_range(value: datetime) -> datetime:
+def in_range(value: datetime) -> datetime:
     if value.tzinfo is None:
         raise ValueError("must name its offset from UTC, like 2026-11-29T21:05:44Z")
     if not 2000 <= value.year <= 2200:
@@ -31,7 +31,7 @@ class EventIn(In):
     id: CallerId
     kind: Literal["invocation", "transport_outcome", "domain_outcome"]
     target: Name
-    at: Annotated[datetime, AfterValidator(_in_range)] | None = None
+    at: Annotated[datetime, AfterValidator(in_range)] | None = None
     decision_id: CallerId | None = None
     session_id: CallerId | None = None
     invocation_id: CallerId | None = None
@@ -75,7 +75,7 @@ class _Filters(In):
     @field_validator("since", "until")
     @classmethod
     def _in_utc(cls, value: datetime | None) -> datetime | None:
-        return value if value is None else _in_range(value if value.tzinfo else value.replace(tzinfo=UTC))
+        return value if value is None else in_range(value if value.tzinfo else value.replace(tzinfo=UTC))
 
 
 class EventFilters(_Filters):

@@ -37,7 +37,7 @@ class ErrorOut(Out):
 class PromiseOut(Out):
     """Kept and going to be done; `poll` tells where the answer will be."""
 
-    decision_id: str
+    decision_id: str | None
     id: str | None = None
     state: State
     poll: str
@@ -133,6 +133,63 @@ class SimulateResolveOut(Out):
     warnings: list[dict[str, Any]]
 
 
+class DiffSideOut(Out):
+    status: Literal["confident", "ambiguous", "no_match", "selected", "fallback"]
+    target: str | None
+    probability: float | None
+
+
+class FlipOut(Out):
+    decision_id: str
+    at: str
+    scope: str
+    before: DiffSideOut
+    after: DiffSideOut
+
+
+class DiffCountsOut(Out):
+    """Each compared decision is counted once; `flipped` when its status stays and its target changes."""
+
+    same: int
+    flipped: int
+    became_confident: int
+    became_ambiguous: int
+    became_no_match: int
+
+
+class FailedExpectationOut(Out):
+    name: str
+    differs: list[str]
+
+
+class DiffExpectationsOut(Out):
+    passed: int
+    failed: list[FailedExpectationOut]
+
+
+class DiffResultOut(Out):
+    compared: int
+    skipped: int
+    counts: DiffCountsOut
+    flips: list[FlipOut]
+    flips_truncated: bool
+    expectations: DiffExpectationsOut
+
+
+class DiffProgressOut(Out):
+    done: int
+    of: int
+
+
+class SimulateDiffOut(Out):
+    """`result` is null until the replay has finished."""
+
+    id: str
+    state: State
+    progress: DiffProgressOut
+    result: DiffResultOut | None
+
+
 class SearchToolsOut(Out):
     contract_version: Literal[1]
     catalog_revision: str
@@ -179,15 +236,45 @@ class VerdictOut(Out):
     rule: str
 
 
-class RouteOut(Out):
-    decision_id: str
-    state: Literal["finished"]
+class ExecutionOut(Out):
+    tool: str
+    result_class: str | None
+    at: str
+
+
+class SessionOut(Out):
+    id: str
+    policy: str
+    created_at: str
+    expires_at: str
+    steps: int
+    max_route_steps: int
+    consecutive_fallbacks: int
+    max_consecutive_fallbacks: int
+    circuit: Literal["closed", "open", "half_open"]
+    loop: bool
+    executions: list[ExecutionOut]
+
+
+class RecordedOut(Out):
+    loop: bool
+    kind: Literal["repeat", "alternation", "cycle"] | None
+    period: int | None
+    session: SessionOut
+
+
+class NextStepOut(Out):
     tool: str | None
     category: str | None
     confidence: Share
     probabilities: dict[str, float]
     fallback: bool
     fallback_reason: str | None
+
+
+class RouteOut(NextStepOut):
+    decision_id: str
+    state: Literal["finished"]
     proposed_tool: str | None
     source: Literal["provider", "cache", "coalesced", "local", "session", "none"]
     provider: str | None
@@ -199,11 +286,80 @@ class RouteOut(Out):
     margin: float | None
     thresholds: ThresholdsOut
     execution: VerdictOut | None
-    session: dict[str, Any] | None
+    session: SessionOut | None
     policy: str
     revision: int
     catalog_revision: str | None
     usage: dict[str, Any] | None
+
+
+class SearchProgressOut(Out):
+    simulations: int
+    of: int
+    elapsed_ms: float
+
+
+class FirstStepOut(Out):
+    tool: str
+    value: float
+
+
+class SearchResultOut(NextStepOut):
+    principal_variation: list[str]
+    root_visits: dict[str, int]
+    root_values: dict[str, float]
+    simulations: int
+    policy_evaluations: int
+    stopped_by: Literal["complete", "deadline", "cancelled"]
+    one_step: FirstStepOut | None
+    exact: FirstStepOut | None
+
+
+class SearchCostOut(Out):
+    simulations: int
+    cpu_ms: float
+    provider_requests: int
+
+
+class EvidenceOut(Out):
+    """What the ledger knows of one tool after another; `from` is null where nothing went before."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    from_: str | None = Field(alias="from")
+    tool: str
+    count: int
+    succeeded: int
+    reward: float
+
+
+class TreeNodeOut(Out):
+    id: int
+    parent: int | None
+    tool: str | None
+    depth: int
+    visits: int
+    value: float
+    prior: float | None
+    reward: float
+    terminal: bool
+
+
+class SearchOut(Out):
+    """`evidence` is there for a search over history, `tree` when it was asked for, `error` when the search failed."""
+
+    id: str
+    decision_id: str
+    state: State
+    method: Literal["exact", "puct", "best_path"]
+    progress: SearchProgressOut
+    result: SearchResultOut | None
+    cost: SearchCostOut
+    created_at: str
+    finished_at: str | None
+    evidence: list[EvidenceOut] | None = None
+    tree: list[TreeNodeOut] | None = None
+    error: str | None = None
 
 
 class Rejection(Out):
@@ -287,7 +443,7 @@ class DecisionDetailOut(DecisionOut):
     thresholds: dict[str, Any]
     candidates: list[CandidateOut]
     execution: VerdictOut | None
-    answer: RouteOut | None
+    answer: RouteOut | SearchOut | None
     events: list[EventOut]
 
 
@@ -323,6 +479,57 @@ class RevisionOut(Out):
     approvals: ApprovalsOut
     rejected: ReviewOut | None
     emergency: bool
+    canary: Literal["running", "promoted", "stopped"] | None = None
+
+
+class CountedOut(Out):
+    count: int
+    of: int
+
+
+class CanaryMeasureOut(Out):
+    """A share in both groups. `surely` is how much it has risen at least; above `bound` the canary is stopped."""
+
+    measure: Literal["no_match", "fallback", "failure"]
+    canary: CountedOut
+    live: CountedOut
+    rise: float | None
+    low: float | None
+    high: float | None
+    surely: float | None
+    bound: float
+    standing: Literal["waiting", "within", "beyond"]
+
+
+class CanaryDecisionsOut(Out):
+    canary: int
+    live: int
+
+
+class CanaryBoundsOut(Out):
+    no_match: float
+    fallback: float
+    failure: float
+
+
+class CanaryOut(Out):
+    revision: int
+    live_revision: int
+    state: Literal["running", "promoted", "stopped"]
+    scopes: list[str] | None
+    percent: int | None
+    bounds: CanaryBoundsOut
+    minimum: int
+    until: str | None
+    at_end: Literal["stop", "promote"]
+    started_at: str
+    started_by: str
+    ended_at: str | None
+    ended_by: str | None
+    reason: str | None
+    broken: str | None
+    decisions: CanaryDecisionsOut
+    measures: list[CanaryMeasureOut]
 
 
 class ProposedOut(Out):
@@ -375,3 +582,4 @@ ERRORS: dict[int, type[Schema]] = {
     500: ErrorOut,
     503: ErrorOut,
 }
+PROVIDER_ERRORS: dict[int, type[Schema]] = {502: ErrorOut, 504: ErrorOut}  # mode jev_only

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from control.api.schemas.base import NO_CONTROLS, CallerId, Flag, In, WaitMs, Whole, bytes_between
 from routing.engine import assemble
+from routing.services.decisions import RouteRequest
 
 Text = Annotated[str, bytes_between(1, 16_384)]
 
@@ -36,12 +37,12 @@ class AdviceIn(In):
     failed_decision_id: UUID | None = None
 
 
-class _Asked(In):
+class Asked(In):
     query: str | None = None
     activity: ActivityIn | None = None
 
     @model_validator(mode="after")
-    def _exactly_one(self) -> _Asked:
+    def _exactly_one(self) -> Asked:
         if (self.query is None) == (self.activity is None):
             raise ValueError("give exactly one of query and activity")
         return self
@@ -50,7 +51,7 @@ class _Asked(In):
         return self.query if self.query is not None else self.activity.text()  # type: ignore[union-attr]
 
 
-class ResolveIn(_Asked):
+class ResolveIn(Asked):
     max_hits: Whole | None = None
     explain: Flag = False
     tier: Literal["auto", "lexical", "static", "deep"] | None = None
@@ -68,19 +69,6 @@ class SearchToolsByAddress(In):
 
     query: str = ""
     max_hits: int = 20
-
-
-class SimulatedQueryIn(_Asked):
-    max_hits: Whole | None = None
-    explain: Flag = False
-    tier: Literal["auto", "lexical", "static", "deep"] | None = None
-
-
-class SimulateResolveIn(In):
-    registry: dict[str, Any]
-    scope: str = "default"
-    offline: list[str] = []
-    queries: list[SimulatedQueryIn] = Field(min_length=1, max_length=200)
 
 
 class ActionIn(In):
@@ -111,3 +99,15 @@ class RouteIn(In):
     session_id: CallerId | None = None
     policy: str | None = None
     wait_ms: WaitMs = 2000
+
+    def asked(self) -> RouteRequest:
+        return RouteRequest(
+            goal=self.goal,
+            observation=self.observation,
+            last_action=self.last_action,
+            recent_actions=tuple((action.tool, action.outcome) for action in self.recent_actions),
+            constraints=tuple(self.constraints),
+            tools=None if self.tools is None else tuple(tool.model_dump() for tool in self.tools),
+            session_id=self.session_id,
+            policy=self.policy,
+        )

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from control.management.answer import AnswerCommand, find_workspace
 from control.management.files import read_file
-from routing.errors import NeedsApproval
+from routing.errors import ExpectationsFailed, NeedsApproval, ReadOnlySource
 from routing.formats import FORMATS
 from routing.formats.merging import STRATEGIES
 from routing.models.actor import SYSTEM
@@ -43,25 +43,36 @@ class Command(AnswerCommand):
         content = read_file(options["file"])
         tools = read_file(options["tools"]) if options["tools"] else None
         workspace = find_workspace(options["workspace"])
-        result = imports.import_registry(
-            workspace,
-            content,
-            format=options["format"],
-            filename=None if options["file"] == "-" else options["file"],
-            tools=tools,
-            strategy=options["strategy"],
-            dry_run=options["dry_run"],
-            message=options["message"],
-            by=SYSTEM,
-        )
+        try:
+            result = imports.import_registry(
+                workspace,
+                content,
+                format=options["format"],
+                filename=None if options["file"] == "-" else options["file"],
+                tools=tools,
+                strategy=options["strategy"],
+                dry_run=options["dry_run"],
+                message=options["message"],
+                by=SYSTEM,
+            )
+        except ReadOnlySource as problem:
+            raise CommandError(problem.message) from None
         ok = result["state"] != imports.REFUSED
         if ok and options["publish"] and not options["dry_run"]:
             try:
                 live = revisions.publish(workspace, message=options["message"], by=SYSTEM)
-            except NeedsApproval as problem:
-                raise CommandError(f"Imported and proposed, not published. {problem.message}") from None
+            except (NeedsApproval, ExpectationsFailed) as problem:
+                raise CommandError(f"Imported and proposed, not published. {_why(problem)}") from None
             result |= {"revision": live.number, "state": str(live.state), "digest": live.digest}
         self.answer(options, result, _told(result), ok=ok)
+
+
+def _why(problem: NeedsApproval | ExpectationsFailed) -> str:
+    """Why it is not published, with each expectation that is not met on a line."""
+    if not isinstance(problem, ExpectationsFailed):
+        return problem.message
+    lines = [f"  {detail['path']} {detail['message']}" for detail in problem.details]
+    return "\n".join([problem.message, *lines])
 
 
 def _told(result: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from control.web.forms.endpoints import TextForm, sentence
+from control.web.forms.endpoints import TextForm, read_mark, sentence
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class PreferForm(LinesForm):
 
     @classmethod
     def posted(cls, query: QueryDict) -> PreferForm:
-        read = (query.get("keep") or query.get("read", ""))[:64]
+        read = read_mark(query)
         form = cls(value="", values=list(dict.fromkeys(query.getlist("value"))), read=read)
         verb, _, place = query.get("do", "").partition(":")
         form.add = query.get("add", "")[:200].strip() if verb == "add" else ""
@@ -62,7 +62,7 @@ class DeprecationForm(TextForm):
 
     @classmethod
     def posted(cls, query: QueryDict) -> DeprecationForm:
-        form = cls(value=query.get("value", ""), read=(query.get("keep") or query.get("read", ""))[:64])
+        form = cls(value=query.get("value", ""), read=read_mark(query))
         form.instead = query.get("instead", "")[:200].strip() if form.value else ""
         return form
 

@@ -11,7 +11,10 @@ from django.http import QueryDict
 
 MOST = 40  # texts in one form; the registry's own limits are lower and say so in words
 LONGEST = 8192
+LONGEST_MARK = 4096  # of a list it has a mark for each element
 _SPACE = re.compile(r"\s+")
+_WHOLE = re.compile(r"(a|another|unknown)\b")  # how a problem begins that has its own subject
+_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 _PLACE = re.compile(r"\[(\d+)\]$")
 
 
@@ -20,9 +23,9 @@ def one_line(text: str) -> str:
     return _SPACE.sub(" ", text[:LONGEST]).strip()
 
 
-def _read(query: QueryDict) -> str:
+def read_mark(query: QueryDict) -> str:
     """The mark of what the person has seen: of the page, or of the other side of a conflict that they decided."""
-    return (query.get("keep") or query.get("read", ""))[:64]
+    return (query.get("keep") or query.get("read", ""))[:LONGEST_MARK]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +49,7 @@ class ListForm:
 
     @classmethod
     def posted(cls, query: QueryDict) -> ListForm:
-        form = cls(values=[one_line(text) for text in query.getlist("hint")[:MOST]], read=_read(query))
+        form = cls(values=[one_line(text) for text in query.getlist("hint")[:MOST]], read=read_mark(query))
         form.acted = "do" in query
         form._act(query.get("do", ""))
         form.remark()
@@ -123,7 +126,7 @@ class TextForm:
 
     @classmethod
     def posted(cls, query: QueryDict) -> TextForm:
-        return cls(value=query.get("value", "")[:65536].replace("\r\n", "\n").strip(), read=_read(query))
+        return cls(value=query.get("value", "")[:65536].replace("\r\n", "\n").strip(), read=read_mark(query))
 
     def refuse(self, details: Sequence[Mapping[str, Any]]) -> None:
         self.problem = " ".join(sentence("It", detail) for detail in details)
@@ -136,7 +139,10 @@ def sentence(subject: str, detail: Mapping[str, Any]) -> str:
     """A problem of the registry in words: what is wrong, and what is allowed."""
     said = str(detail.get("message", "cannot be saved")).rstrip(".")
     value = detail.get("value")
+    if _NAME.match(said):  # it names the fields that it is about, as the page does
+        return f"{said}."
     subject = f"“{value}”" if isinstance(value, str) and 0 < len(value) <= 40 and subject == "It" else subject
     allowed = detail.get("allowed")
     shown = ", ".join(map(str, allowed)) if isinstance(allowed, list | tuple) else allowed
-    return f"{subject} {said}." + (f" Allowed: {shown}." if shown else "")
+    whole = f"{said[:1].upper()}{said[1:]}" if _WHOLE.match(said) else f"{subject} {said}"
+    return f"{whole}." + (f" Allowed: {shown}." if shown and str(shown) not in said else "")

@@ -30,7 +30,12 @@ STRATEGY_WORDS = {
 class ImportForm(forms.Form):
     file = forms.FileField(label="File", required=False, allow_empty_file=True)
     text = forms.CharField(
-        label="Or its text", required=False, strip=False, max_length=MAX_BYTES, widget=forms.Textarea
+        label="Or its text",
+        required=False,
+        strip=False,
+        max_length=MAX_BYTES,
+        widget=forms.Textarea,
+        error_messages={"max_length": f"The text is larger than {LARGEST}; nothing larger is read."},
     )
     format = forms.ChoiceField(
         choices=[(name, FORMAT_WORDS.get(name, name)) for name in dict.fromkeys(("auto", *FORMATS))], initial="auto"

@@ -69,6 +69,8 @@ class JoinForm(SetPasswordMixin, forms.Form):  # type: ignore[type-arg]
 
     def clean_username(self) -> str:
         name: str = get_user_model().normalize_username(self.cleaned_data["username"])
+        if name in {".", ".."}:  # no address can name it: a browser takes these for steps of the path
+            raise ValidationError("Choose a name with a letter or a digit in it.")
         if get_user_model().objects.filter(username__iexact=name).exists():
             raise ValidationError("That name is taken. Choose another, or sign in first if it is yours.")
         return name
@@ -123,6 +125,7 @@ class KeyForm(forms.Form):
 
 
 class RotateForm(forms.Form):
+    seen = forms.CharField(widget=forms.HiddenInput, required=False)
     overlap = forms.IntegerField(
         label="The old key works on for, hours",
         min_value=0,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import HttpRequest, QueryDict
 
-from control.web.forms.endpoints import sentence
+from control.web.forms.endpoints import read_mark, sentence
 from routing.engine.policies import Setting
 
 INHERITED = "as inherited"
@@ -65,7 +66,7 @@ class SettingForm:
     @classmethod
     def posted(cls, query: QueryDict) -> SettingForm:
         text = "" if query.get("do") == "inherit" else query.get("value", "")[:65536].replace("\r\n", "\n").strip()
-        return cls(value=text, read=(query.get("keep") or query.get("read", ""))[:64])
+        return cls(value=text, read=read_mark(query))
 
     def refuse(self, details: Sequence[Mapping[str, Any]]) -> None:
         self.problem = " ".join(sentence("It", detail) for detail in details)
@@ -77,10 +78,11 @@ class RulesForm:
 
     rules: list[dict[str, str]]
     read: str = ""
-    problem: str = ""
+    problem: str = ""  # of no single field
     saved: bool = False
     focus: int | None = None
-    problems: dict[int, str] = field(default_factory=dict)
+    inherit: bool = False  # give up the policy's own list
+    problems: dict[tuple[int, str], str] = field(default_factory=dict)  # (place on the page, field) -> what is wrong
 
     @classmethod
     def of(cls, rules: Sequence[Mapping[str, Any]], read: str) -> RulesForm:
@@ -93,13 +95,15 @@ class RulesForm:
         rules = [
             dict(zip(FACTS, (text.strip()[:400] for text in row), strict=True)) for row in zip(*columns, strict=False)
         ]
-        form = cls(rules=rules, read=(query.get("keep") or query.get("read", ""))[:64])
+        form = cls(rules=rules, read=read_mark(query))
         form._act(query.get("do", ""))
         return form
 
     def _act(self, wanted: str) -> None:
         verb, _, place = wanted.partition(":")
-        if verb == "add":
+        if verb == "inherit":
+            self.inherit = True
+        elif verb == "add" and len(self.rules) < MOST_RULES:
             self.rules.append(dict.fromkeys(FACTS, ""))
             self.focus = len(self.rules) - 1
         elif place.isdecimal() and int(place) < len(self.rules):
@@ -114,11 +118,28 @@ class RulesForm:
             self.rules[place], self.rules[other] = self.rules[other], self.rules[place]
             self.focus = other
 
+    @property
+    def places(self) -> list[int]:
+        """Where on the page each rule stands that is one."""
+        return [place for place, rule in enumerate(self.rules) if rule["verdict"]]
+
     def cleaned(self) -> list[dict[str, Any]]:
-        return [_rule(rule) for rule in self.rules if rule["verdict"]]
+        return [_rule(self.rules[place]) for place in self.places]
 
     def refuse(self, details: Sequence[Mapping[str, Any]]) -> None:
-        self.problem = " ".join(sentence("A rule", detail) for detail in details)
+        others = [detail for detail in details if not self._refuse_field(detail)]
+        self.problem = " ".join(sentence("A rule", detail) for detail in others)
+
+    def _refuse_field(self, detail: Mapping[str, Any]) -> bool:
+        """Put a problem beside its field; false when it is of none."""
+        met = _FIELD.fullmatch(str(detail.get("path", "")))
+        if met is None or int(met[1]) >= len(self.places) or met[2] not in FACTS:
+            return False
+        self.problems[self.places[int(met[1])], met[2]] = sentence("It", detail)
+        return True
+
+
+_FIELD = re.compile(r"execution\.rules\[(\d+)\]\.(\w+)")
 
 
 def _rule(given: Mapping[str, str]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 
+from routing.services.schedules import FURTHEST
+
 LONGEST = 2000
 _TOO_LONG = f"Keep it within {LONGEST:,} characters."
 
@@ -23,6 +25,16 @@ class PublishForm(forms.Form):
     seen = forms.CharField(max_length=100, required=False)  # digest of the draft that the person looked at
     emergency = forms.BooleanField(required=False)
     confirmed = forms.BooleanField(required=False)  # the person has read what will stop working
+    override = forms.BooleanField(required=False)  # goes live although expectations are not met
+    reason = forms.CharField(max_length=LONGEST, required=False, error_messages={"max_length": _TOO_LONG})
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        if given.get("override") and not given.get("reason") and "reason" not in self.errors:
+            self.add_error(
+                "reason", "Say why it goes live although expectations are not met. It stays in the audit log."
+            )
+        return given
 
 
 class ScheduleForm(PublishForm):
@@ -40,6 +52,8 @@ class ScheduleForm(PublishForm):
         at: datetime = self.cleaned_data["at"]
         if at <= timezone.now():
             raise forms.ValidationError("This time is past. Give one that is still to come.")
+        if at > timezone.now() + FURTHEST:
+            raise forms.ValidationError("This is too far ahead. Give a time within a year from now.")
         return at
 
 
@@ -48,6 +62,7 @@ class ReviewForm(forms.Form):
 
     verdict = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")])
     comment = forms.CharField(max_length=LONGEST, required=False, error_messages={"max_length": _TOO_LONG})
+    seen = forms.CharField(max_length=100, required=False)  # digest of the draft that the person looked at
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}

@@ -6,11 +6,17 @@ from typing import Any
 
 from django import forms
 
+from routing import sources
+from routing.choices import SourceMode
 from routing.models import Workspace
 from routing.sealing import keyed_digest
 from routing.services.workspaces import MOST_APPROVALS, SETTINGS, destination
 
 MOST_DESTINATIONS = 200
+MODE_WORDS = {
+    SourceMode.READ_ONLY: "Read-only: edits in the console and by the API are refused",
+    SourceMode.TWO_WAY: "Two-way: edits are made in both, and what is live can be written into the file",
+}
 
 
 class SettingsForm(forms.Form):
@@ -30,10 +36,18 @@ class SettingsForm(forms.Form):
     self_approval = forms.BooleanField(required=False)
     allow_private = forms.CharField(required=False, max_length=20_000)
     record_queries = forms.BooleanField(required=False)
+    source_file = forms.CharField(required=False, max_length=1000)
+    source_mode = forms.ChoiceField(required=False, choices=list(MODE_WORDS.items()))
+    source_proposes = forms.BooleanField(required=False)
     message = forms.CharField(
         required=False, max_length=2000, error_messages={"max_length": "Keep it within 2,000 characters."}
     )
     read = forms.CharField(required=False, max_length=64)
+
+    def __init__(self, *args: Any, present: str = "", **kwargs: Any) -> None:
+        """`present` is the file that is named already: it may stay, whatever the server allows by now."""
+        super().__init__(*args, **kwargs)
+        self.present = present
 
     @classmethod
     def of(cls, workspace: Workspace) -> SettingsForm:
@@ -47,6 +61,26 @@ class SettingsForm(forms.Form):
         """A mark of the settings as somebody reads them, to notice that somebody else changed them since."""
         told = [getattr(workspace, name) for name in SETTINGS]
         return keyed_digest("workspace-settings", repr(told))[:16]
+
+    def clean_source_file(self) -> str:
+        given: str = self.cleaned_data["source_file"].strip()
+        if given in ("", self.present):
+            return given
+        try:
+            return sources.named(given)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean_source_mode(self) -> str:
+        return self.cleaned_data["source_mode"] or SourceMode.READ_ONLY.value
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        if given.get("source_proposes") and given.get("source_mode") != SourceMode.READ_ONLY:
+            self.add_error("source_proposes", "Two-way, this would write over what people change. Switch it off.")
+        if not given.get("source_file"):
+            given["source_proposes"] = False
+        return given
 
     def clean_allow_private(self) -> list[str]:
         lines = [line.strip() for line in self.cleaned_data["allow_private"].splitlines() if line.strip()]

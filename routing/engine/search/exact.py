@@ -10,10 +10,16 @@ from routing.engine.search.graph import Options, SuppliedGraph
 
 @dataclass(slots=True)
 class Solution:
-    """The value of each first step, and a best path."""
+    """The value of each first step, a best path, and what each state is worth by how many steps are left."""
 
     values: list[float]
     path: tuple[str, ...]
+    layers: list[list[float]]
+
+    def steps(self, graph: SuppliedGraph, options: Options, left: int, discount: float) -> list[float]:
+        """What each of these steps is worth with `left` steps left, itself included."""
+        below = self.layers[min(left, len(self.layers)) - 1]
+        return _worth(graph, options, below, discount)
 
 
 def solve_graph(graph: SuppliedGraph, root: Options, max_depth: int, discount: float) -> Iterator[Solution | None]:
@@ -43,11 +49,15 @@ def solve_graph(graph: SuppliedGraph, root: Options, max_depth: int, discount: f
         if layer == before:  # nothing lies deeper
             break
         layers.append(layer)
-    below = layers[-1]
-    values = [
-        reward + discount * below[target] for reward, target in zip(root.rewards, _behind(root, count), strict=True)
+    values = _worth(graph, root, layers[-1], discount)
+    yield Solution(values, _best_path(graph, root, layers, values, max_depth, discount), layers)
+
+
+def _worth(graph: SuppliedGraph, options: Options, below: Sequence[float], discount: float) -> list[float]:
+    return [
+        reward + discount * below[target]
+        for reward, target in zip(options.rewards, _behind(options, len(graph.ids)), strict=True)
     ]
-    yield Solution(values, _best_path(graph, root, layers, values, max_depth, discount))
 
 
 def _behind(options: Options, count: int) -> list[int]:
@@ -70,11 +80,7 @@ def _best_path(
         if options.ends[best] or not left:
             break
         options = graph.options[options.targets[best]]
-        below = layers[min(left - 1, len(layers) - 1)]
-        found = [
-            reward + discount * below[target]
-            for reward, target in zip(options.rewards, _behind(options, len(graph.ids)), strict=True)
-        ]
+        found = _worth(graph, options, layers[min(left, len(layers)) - 1], discount)
     return tuple(path)
 
 

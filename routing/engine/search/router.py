@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from routing.engine.models import HarnessState, RouteDecision, ToolDescriptor
@@ -14,6 +14,7 @@ from routing.engine.search.exact import Solution, solve_graph
 from routing.engine.search.graph import Options, SuppliedGraph
 from routing.engine.search.puct import Puct, puct_over
 from routing.engine.search.tree import AskPrior, AskTools, Request, Search, Step, TreeSearch
+from routing.engine.search.unrolled import unroll
 from routing.engine.search.values import (
     LARGEST,
     MCTSConfig,
@@ -145,7 +146,7 @@ class MCTSToolRouter:
         if method == "exact":
             if graph is None:
                 return await self._walk(start, options, watch, tree_nodes)
-            return await self._solve(graph, options, watch)
+            return await self._solve(graph, start, options, watch, tree_nodes)
         search = self._tree_search(method, graph, options)
         stopped_by = await self._drive(search, search.run(start, options), watch)
         return _answer(search, method, stopped_by, tree_nodes)
@@ -183,10 +184,14 @@ class MCTSToolRouter:
             tree=walk.snapshot(tree_nodes),
         )
 
-    async def _solve(self, graph: SuppliedGraph, options: Options, watch: Watch) -> MCTSResult:
-        for found in solve_graph(graph, options, self.config.max_depth, self.config.discount):
+    async def _solve(
+        self, graph: SuppliedGraph, start: int, options: Options, watch: Watch, tree_nodes: int
+    ) -> MCTSResult:
+        depth, discount = self.config.max_depth, self.config.discount
+        for found in solve_graph(graph, options, depth, discount):
             if found is not None:
-                return _solved(options, found)
+                tree = unroll(graph, start, options, found, depth, discount, tree_nodes)
+                return replace(_solved(options, found), tree=tree)
             if stopped := watch.stops():
                 return MCTSResult(_fallback("mcts_no_simulated_action"), method="exact", stopped_by=stopped)
             if watch.clock() - watch.breathed >= BREATHE_EVERY:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
+from routing.engine.execution_review import review_rules
 from routing.engine.registry import JsonObject, Registry
 from routing.engine.validation.endpoints import read_endpoint
 from routing.engine.validation.expectations import read_expectation
@@ -55,7 +56,15 @@ def parse_document(document: Mapping[str, Any]) -> Parsed:
     check_policies(list(zip(places["policies"], registry.policies, strict=True)), accounts, problems)
     check_references(registry, places, problems)
     problems.raise_if_any()
+    _warn_of_rules(registry, places["policies"], problems)
     return Parsed(registry=registry, warnings=problems.warnings)
+
+
+def _warn_of_rules(registry: Registry, paths: Iterable[str], problems: Problems) -> None:
+    """Execution rules that never decide or say nothing new: warnings, since a tool may come that they are meant for."""
+    places = dict(zip((policy.name for policy in registry.policies), paths, strict=True))
+    for note in review_rules(registry):
+        problems.warn(f"{places[note.policy]}.execution.{note.rule}", note.message)
 
 
 # What one entry of each list is read with, where a change of one must not cost the reading of all others.

@@ -6,13 +6,13 @@ import re
 from urllib.parse import urlsplit
 
 from routing.engine.policies import RISKS
-from routing.engine.registry import Endpoint, EndpointCapability, JsonObject, Tool
+from routing.engine.registry import TRAITS, Endpoint, EndpointCapability, JsonObject, Tool
 from routing.engine.secrets import REFERENCE_FORMS, is_reference, looks_like_a_secret, names_a_secret, url_secret
 from routing.engine.validation.adapters import read_adapter
 from routing.engine.validation.policies import read_effect
 from routing.engine.validation.problems import Problems, child
-from routing.engine.validation.reader import Reader, items, kind_of, name, text
-from routing.engine.validation.visible import holds_direction_marks, is_blank
+from routing.engine.validation.reader import Reader, choice, items, kind_of, name, text
+from routing.engine.validation.visible import fault_of_line, is_blank
 
 MODEL_KINDS = ("openai", "ollama", "llamafile", "llamacpp", "anthropic", "deepseek", "gemini", "mistral")
 KINDS = ("mcp", "declared", *MODEL_KINDS)
@@ -30,7 +30,6 @@ FEATURES = (
 )
 MAX_HINTS, MAX_HINT_BYTES, MAX_HINT_KEYS = 8, 256, 128
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _LAUNCH = re.compile(r"host:[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")
 _HEADER_RULE = f"a reference ({REFERENCE_FORMS}) or a literal that is no secret"
@@ -197,10 +196,8 @@ def read_hint(value: object, path: str, problems: Problems) -> str | None:
         problems.add(path, "must not be blank", allowed=f"1 to {MAX_HINT_BYTES} bytes")
     elif len(hint.encode()) > MAX_HINT_BYTES:
         problems.add(path, f"is {len(hint.encode())} bytes long", value=hint, allowed=f"1 to {MAX_HINT_BYTES} bytes")
-    elif _CONTROL.search(hint):
-        problems.add(path, "must not hold control characters", value=hint)
-    elif holds_direction_marks(hint):
-        problems.add(path, "must not hold direction marks", value=hint)
+    elif fault := fault_of_line(hint):
+        problems.add(path, f"must not hold {fault}", value=hint)
     else:
         return hint
     return None
@@ -257,10 +254,22 @@ def read_tool(value: object, path: str, problems: Problems) -> Tool | None:
         category=r.text("category", longest=64, lines=False),
         risk=r.choice("risk", RISKS),
         effect=read_effect(r),
+        overridden=_read_overridden(r),
         enabled=r.flag("enabled", True),
     )
     r.close()
     return None if named is None else tool
+
+
+def _read_overridden(r: Reader) -> tuple[str, ...]:
+    """Traits that an operator set, in the order of TRAITS. A trait that is not given cannot be one of them."""
+    if r.raw("overridden") is None:
+        return ()
+    named = r.listed("overridden", lambda value, path, problems: choice(value, TRAITS, path, problems))
+    for trait in named:
+        if r.raw(trait) is None:
+            r.wrong("overridden", f"names {trait}, which this tool does not give", value=trait)
+    return tuple(trait for trait in TRAITS if trait in named)
 
 
 def _read_tool_name(r: Reader) -> str | None:

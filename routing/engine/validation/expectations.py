@@ -6,7 +6,8 @@ from typing import Any
 
 from routing.engine.registry import Expectation
 from routing.engine.validation.problems import Problems
-from routing.engine.validation.reader import Reader, choice, integer, name, short_text, text
+from routing.engine.validation.reader import Reader, choice, integer, name, text
+from routing.engine.validation.scopes import reference
 
 STATUSES = ("confident", "ambiguous", "no_match")
 CONFIDENCES = ("high", "medium", "low", "none")
@@ -103,7 +104,7 @@ def _read_resolve_answer(e: Reader) -> dict[str, Any]:
         found["recommendation"] = e.text("recommendation", longest=400, lines=False)
     for key in TOOL_LISTS:
         if e.given(key):
-            found[key] = list(e.texts(key))
+            found[key] = list(e.listed(key, reference))
     for key in TOP_LISTS:
         if e.given(key):
             found[key] = _read_top(e, key)
@@ -128,6 +129,6 @@ def _read_top(e: Reader, key: str) -> dict[str, Any]:
         t.wrong("k", "is required", allowed="1 or more")
     if not t.given("tools"):
         t.wrong("tools", "is required")
-    found = {"k": t.integer("k", 1, low=1), "tools": list(t.listed("tools", short_text))}
+    found = {"k": t.integer("k", 1, low=1), "tools": list(t.listed("tools", reference))}
     t.close()
     return found

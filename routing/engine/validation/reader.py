@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from routing.engine.validation.problems import Problems, child, item
-from routing.engine.validation.visible import holds_direction_marks, is_blank
+from routing.engine.validation.visible import fault_of_line, is_blank
 
 MAX_DEPTH = 64
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _MISSING = object()
 T = TypeVar("T")
@@ -206,10 +205,8 @@ def text(value: object, path: str, problems: Problems, *, longest: int | None = 
         problems.add(path, f"must be text, not {kind_of(value)}", value=value)
     elif _UNSTORABLE.search(value):
         problems.add(path, "must be valid Unicode without NUL characters")
-    elif not lines and _CONTROL.search(value):
-        problems.add(path, "must not hold control characters", value=value)
-    elif not lines and holds_direction_marks(value):
-        problems.add(path, "must not hold direction marks", value=value)
+    elif not lines and (fault := fault_of_line(value)):
+        problems.add(path, f"must not hold {fault}", value=value)
     elif longest is not None and len(value) > longest:
         problems.add(path, f"must be at most {longest} characters, not {len(value)}", value=value)
     else:

@@ -12,6 +12,7 @@ import numpy as np
 
 from routing.engine.registry import Endpoint, Registry
 from routing.engine.secrets import is_reference
+from routing.providers.addresses import Destinations
 from routing.providers.encoders.base import EncoderError, Matrix
 from routing.providers.transport import CallFailed, Server, secret_of
 
@@ -32,15 +33,15 @@ def find_endpoint(registry: Registry) -> Endpoint | None:
 
 
 class RemoteEncoder:
-    """Safe to share between threads. Raises EncoderError when its address is none."""
+    """Safe to share between threads. `allow`: the workspace's private destinations. Raises EncoderError when its address is none."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, allow: Destinations | None = None) -> None:
         self._endpoint = endpoint
         base = _base(endpoint.url or "")
         named = f"{base}\n{endpoint.model}"
         self.identity = f"remote-{hashlib.sha256(named.encode()).hexdigest()[:32]}"
         try:
-            self._server = Server(base)
+            self._server = Server(base, allow)
         except CallFailed as problem:
             raise EncoderError(f"endpoint {endpoint.name}: {problem}") from None
 

@@ -2,6 +2,7 @@
 
 from routing.services.decisions.advice import Activity, advise
 from routing.services.decisions.caller import Caller
+from routing.services.decisions.desk import Desk
 from routing.services.decisions.queue import enqueue, on_enqueue, request
 from routing.services.decisions.resolve import (
     browse,
@@ -12,17 +13,19 @@ from routing.services.decisions.resolve import (
     resolve_lane,
     resolve_on_loop,
 )
-from routing.services.decisions.route import RouteRequest, request_route
+from routing.services.decisions.route import RouteRequest, draft_route, request_route
 from routing.services.decisions.running import run
 from routing.services.decisions.sweep import sweep
 
 __all__ = [
     "Activity",
     "Caller",
+    "Desk",
     "RouteRequest",
     "advise",
     "browse",
     "describe",
+    "draft_route",
     "enqueue",
     "judge",
     "needs_no_worker",

@@ -58,7 +58,7 @@ def advise(
 
     Raises InvalidRequest when the assembled text is too long, NotFound when the caller's scope is gone.
     """
-    key = activity.key(caller.scope)
+    key = _key(caller, activity)
     if failed_decision_id:
         _forget(caller, failed_decision_id)
     found = None if reconsider else _remembered(caller, key)
@@ -69,6 +69,12 @@ def advise(
         return _shown(_NOTHING, activity, cached=False)
     _remember(caller, key, made)
     return _shown(made, activity, cached=False)
+
+
+def _key(caller: Caller, activity: Activity) -> str:
+    """Advice by a canary is remembered apart from advice by what is live, which may differ in more than its tools."""
+    canary = caller.live().is_canary
+    return activity.key(f"{caller.scope}@{caller.live().digest}" if canary else caller.scope)
 
 
 _NOTHING: Mapping[str, Any] = {

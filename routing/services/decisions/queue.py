@@ -1,9 +1,10 @@
-"""Hand a decision to a worker: the row is the promise, the message only its id."""
+"""Hand decisions to workers: the row is the promise, the message only its id."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import DatabaseError, transaction
@@ -15,47 +16,86 @@ from routing.errors import Unavailable
 from routing.models import Decision
 from routing.sealing import seal
 from routing.services.decisions.caller import Caller
+from routing.services.ledger.insert import insert
 
 logger = logging.getLogger(__name__)
-_send: Callable[[str], None] | None = None
+# Decisions of one message: one thread of one worker makes them, and their answers wait for each other.
+MOST_TOGETHER = 8
+_send: Callable[..., None] | None = None
 
 
-def on_enqueue(send: Callable[[str], None]) -> None:
-    """Tell this service how an id reaches the workers (routing.tasks does)."""
+def on_enqueue(send: Callable[..., None]) -> None:
+    """Tell this service how ids reach the workers for their type of decision: `send(type, *ids)` (routing.tasks does)."""
     global _send
     _send = send
 
 
-def request(decision_id: Any, type_: str, caller: Caller, content: Mapping[str, Any], **facts: Any) -> Decision:
-    """Keep a request, its text encrypted, and call a worker after the commit. Raises Unavailable when it cannot be kept."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request that is not kept yet: its row, and whether a worker will wait for others while it decides."""
+
+    row: Decision
+    waits: bool = True
+
+
+def draft(decision_id: Any, type_: str, caller: Caller, content: Mapping[str, Any], **facts: Any) -> Decision:
+    """The row of a request, its text encrypted."""
     now = timezone.now()
-    try:
-        with transaction.atomic():
-            row = Decision.objects.create(
-                id=decision_id,
-                type=type_,
-                state=DecisionState.QUEUED,
-                workspace_id=caller.workspace_id,
-                scope=caller.scope,
-                harness=caller.harness,
-                created_at=now,
-                enqueued_at=now,
-                content=seal(content),
-                **facts,
-            )
-            transaction.on_commit(lambda: enqueue(row.pk), robust=True)
-    except DatabaseError:
-        logger.warning("a request of %s could not be kept", caller.harness)
-        raise Unavailable("The request could not be kept; nothing was accepted. Send it again.") from None
+    return Decision(
+        id=decision_id,
+        type=str(type_),
+        state=DecisionState.QUEUED.value,
+        workspace_id=caller.workspace_id,
+        scope=caller.scope,
+        harness=caller.harness,
+        created_at=now,
+        enqueued_at=now,
+        content=seal(content),
+        **facts,
+    )
+
+
+def request(decision_id: Any, type_: str, caller: Caller, content: Mapping[str, Any], **facts: Any) -> Decision:
+    """Keep a request and call a worker after the commit. Raises Unavailable when it cannot be kept."""
+    row = draft(decision_id, type_, caller, content, **facts)
+    keep([Request(row=row)])
     return row
 
 
-def enqueue(decision_id: Any) -> None:
-    """Send the id to the workers. When that fails the sweep sends it again: the row is kept."""
+def keep(requests: Sequence[Request]) -> None:
+    """Keep all of these or none, and call workers after the commit. Raises Unavailable when they cannot be kept."""
+    try:
+        with transaction.atomic():
+            insert(Decision, [_columns(request.row) for request in requests])
+            transaction.on_commit(lambda: enqueue(requests), robust=True)
+    except DatabaseError as error:
+        logger.warning("%d requests could not be kept: %s", len(requests), type(error).__name__)
+        raise Unavailable("The request could not be kept; nothing was accepted. Send it again.") from error
+    for request in requests:
+        request.row._state.adding = False  # as after save()
+
+
+def _columns(row: Decision) -> dict[str, Any]:
+    return {field.attname: getattr(row, field.attname) for field in Decision._meta.concrete_fields}
+
+
+def enqueue(requests: Sequence[Request]) -> None:
+    """Send ids to the workers. When that fails the sweep sends them again: the rows are kept."""
     if _send is None:
         return
     try:
         bus.ping()  # the transport of tasks has more patience with a bus that hangs than whoever waits for an answer
-        _send(str(decision_id))
+        for type_, ids in _messages(requests):
+            _send(type_, *ids)
     except Exception as error:  # whatever the transport raises
-        logger.warning("a decision could not be sent to a worker yet: %s", type(error).__name__)
+        logger.warning("decisions could not be sent to a worker yet: %s", type(error).__name__)
+
+
+def _messages(requests: Sequence[Request]) -> list[tuple[str, list[str]]]:
+    """Types and ids, message by message. Decisions that wait for others are sent alone, so that they wait beside each other."""
+    alone = [(request.row.type, [str(request.row.pk)]) for request in requests if request.waits]
+    quick = [request.row for request in requests if not request.waits]
+    for type_ in {row.type for row in quick}:
+        ids = [str(row.pk) for row in quick if row.type == type_]
+        alone += [(type_, ids[at : at + MOST_TOGETHER]) for at in range(0, len(ids), MOST_TOGETHER)]
+    return alone

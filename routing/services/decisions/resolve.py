@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,15 +12,17 @@ from django.utils import timezone
 from uuid_utils import uuid7
 
 from routing.bus import Handover
-from routing.choices import DecisionType, EventKind
+from routing.choices import DecisionType
 from routing.engine import Resolution, describe_tool, resolve_detailed, search_tools
 from routing.engine.encoder import Encoder
 from routing.engine.meaning import AUTO, DEEP
 from routing.errors import NotFound
-from routing.events import RECOMMENDATION_DATA, allowed, timestamp
+from routing.events import recommendation, timestamp
 from routing.sealing import keyed_digest
 from routing.services import ledger, meaning
 from routing.services.decisions.caller import Caller
+from routing.services.recordings import keeping
+from routing.services.shadow_policies import taking
 from routing.snapshot import Live
 
 Answer = dict[str, Any]
@@ -43,7 +45,7 @@ def resolve(
     """
     began = _Beginning.now(caller)
     resolution = judge(began.live, caller, query, max_hits=max_hits, explain=explain, tier=tier)
-    answer, event = _decided(began, caller, query, resolution, session_id=session_id, type_=type_)
+    answer, event = _decided(began, caller, query, resolution, tier=tier, session_id=session_id, type_=type_)
     if event is not None:
         ledger.record(caller.workspace_id, event)
     return answer
@@ -65,8 +67,8 @@ async def resolve_on_loop(
     resolution = question.answered(question.wished)
     if question.goes_deep(resolution):
         encoder = await meaning.ask_on_loop(began.live, caller.scope, query)
-        resolution = resolution if encoder is None else question.answered(DEEP, encoder)
-    answer, event = _decided(began, caller, query, resolution, session_id=session_id)
+        resolution = resolution if encoder is None else question.deepened(resolution, encoder)
+    answer, event = _decided(began, caller, query, resolution, tier=tier, session_id=session_id)
     if event is not None:
         await ledger.record_on_loop(handover, caller.workspace_id, event)
     return answer
@@ -96,6 +98,7 @@ def _decided(
     query: str,
     resolution: Resolution,
     *,
+    tier: str | None,
     session_id: str | None,
     type_: str = DecisionType.RESOLVE.value,
 ) -> tuple[Answer, Mapping[str, Any] | None]:
@@ -112,11 +115,12 @@ def _decided(
         decision_id=decision_id,
         at=began.at,
         latency_ms=latency_ms,
+        tier=tier,
         session_id=session_id,
         type=type_,
     )
     answer = resolution.answer | {"decision_id": decision_id, "revision": began.live.revision}
-    return answer, facts.event() | {"decision": facts.decision()}
+    return answer, facts.event() | {"decision": facts.decision()} | facts.alongside()
 
 
 def judge(
@@ -132,7 +136,7 @@ def judge(
     if not question.goes_deep(found):
         return found
     encoder = meaning.ask(live, caller.scope, query)
-    return found if encoder is None else question.answered(DEEP, encoder)
+    return found if encoder is None else question.deepened(found, encoder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +169,9 @@ class _Question:
             tier=tier,
             encoder=encoder,
         )
+
+    def deepened(self, found: Resolution, encoder: Encoder) -> Resolution:
+        return replace(self.answered(DEEP, encoder), before=found)
 
     def goes_deep(self, found: Resolution) -> bool:
         """Whether this answer is to be looked for in the deep tier too."""
@@ -201,6 +208,7 @@ class Facts:
     decision_id: str
     at: datetime
     latency_ms: float
+    tier: str | None = None  # that was asked for
     session_id: str | None = None
     type: str = DecisionType.RESOLVE.value
 
@@ -217,24 +225,22 @@ class Facts:
         return self.live.catalog.scopes[self.caller.scope].policy
 
     def event(self) -> dict[str, Any]:
-        return {
-            "id": str(uuid7()),
-            "at": timestamp(self.at),
-            "kind": EventKind.RECOMMENDATION.value,
-            "scope": self.caller.scope,
-            "harness": self.caller.harness,
-            "decision_id": self.decision_id,
-            "session_id": self.session_id,
-            "revision": self.live.revision,
-            "target": self.recommendation.get("namespaced"),
-            "status": self.answer["status"],
-            "reason_codes": list(self.answer["reason_codes"]),
-            "data": self._data(),
-        }
+        return recommendation(
+            self._said(),
+            at=self.at,
+            scope=self.caller.scope,
+            harness=self.caller.harness,
+            decision_id=self.decision_id,
+            session_id=self.session_id,
+            revision=self.live.revision,
+            target=self.recommendation.get("namespaced"),
+            status=self.answer["status"],
+            reason_codes=self.answer["reason_codes"],
+        )
 
-    def _data(self) -> dict[str, Any]:
+    def _said(self) -> dict[str, Any]:
         alternatives: Sequence[Mapping[str, Any]] = self.answer.get("alternatives") or ()
-        said = {
+        return {
             **self.answer,
             "type": self.type,
             "policy": self.policy,
@@ -245,7 +251,6 @@ class Facts:
             "latency_ms": self.latency_ms,
             "query_digest": keyed_digest("query", " ".join(self.query.split()).casefold()),
         }
-        return allowed(said, RECOMMENDATION_DATA)
 
     def decision(self) -> dict[str, Any]:
         """The columns of the decision's row (see routing.models.Decision)."""
@@ -258,6 +263,25 @@ class Facts:
             "session_id": self.session_id,
             **self.outcome(),
         }
+
+    def alongside(self) -> dict[str, Any]:
+        """What goes along and is no part of what the ledger keeps: a recording, and what a shadow policy judges by."""
+        return self._recording() | taking.of_resolve(
+            self.live,
+            self.policy,
+            self.caller.scope,
+            self.resolution,
+            query=self.query,
+            tier=self.tier,
+            decision_id=self.decision_id,
+            at=self.at,
+        )
+
+    def _recording(self) -> dict[str, Any]:
+        """Sealed."""
+        return keeping.of_resolve(
+            self.live, self.policy, self.query, self.answer, tier=self.tier, decision_id=self.decision_id, at=self.at
+        )
 
     def outcome(self) -> dict[str, Any]:
         return {

@@ -34,6 +34,7 @@ def decide_resolve(row: Decision, content: Mapping[str, Any]) -> Result:
         decision_id=str(row.pk),
         at=row.created_at,
         latency_ms=latency_ms,
+        tier=content["tier"],
         session_id=row.session_id,
     )
     kept = {key: value for key, value in resolution.answer.items() if key not in _TEXT} | {
@@ -43,7 +44,7 @@ def decide_resolve(row: Decision, content: Mapping[str, Any]) -> Result:
     return Result(
         state=DecisionState.FINISHED,
         columns=facts.outcome() | {"answer": _without_words(kept)},
-        event=facts.event(),
+        event=facts.event() | facts.alongside(),
     )
 
 

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from uuid_utils.compat import uuid7
-
-from routing.choices import DecisionState, DecisionType, EventKind
-from routing.engine import Catalog, rank
+from routing.choices import DecisionState, DecisionType
 from routing.engine.config import RoutingConfig
-from routing.engine.decision_table import decide_early, direct_threshold, judge_choice, validate_tools
-from routing.engine.execution import Proposal, Verdict, judge_execution
-from routing.engine.inference import Traits, describe_traits
-from routing.engine.models import (
-    FALLBACK,
-    ActionSummary,
-    HarnessState,
-    RiskLevel,
-    RouteDecision,
-    RoutingMode,
-    ToolDescriptor,
-)
+from routing.engine.decision_table import direct_threshold
+from routing.engine.execution import Proposal, RuleExecutionPolicy, Verdict
+from routing.engine.models import FALLBACK, ActionSummary, HarnessState, RouteDecision, RoutingMode
 from routing.engine.policies import EffectivePolicy, effective
-from routing.engine.registry import Tool
-from routing.engine.shortlist import query_of
-from routing.errors import InvalidRequest, NotFound
-from routing.events import RECOMMENDATION_DATA, allowed, timestamp
+from routing.errors import InvalidRequest
 from routing.models import Decision
-from routing.providers.local import LocalProvider
 from routing.sealing import keyed_digest
+from routing.services import providers, sessions
 from routing.services.decisions.caller import Caller
-from routing.services.decisions.queue import request
-from routing.services.decisions.result import Result
+from routing.services.decisions.claims import hold_while_waiting
+from routing.services.decisions.offers import Offer, brought, from_scope
+from routing.services.decisions.queue import Request, draft, keep
+from routing.services.decisions.result import Result, event_of
+from routing.services.providers import Routed, shadows
+from routing.services.recordings import keeping
+from routing.services.shadow_policies import taking
+from routing.snapshot import Live
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +43,22 @@ class RouteRequest:
 
 
 def request_route(decision_id: str, caller: Caller, asked: RouteRequest) -> Decision:
-    """Keep a route request for a worker. Raises NotFound for a policy that the scope does not allow, InvalidRequest for
-    tools that cannot be told apart, Unavailable when it cannot be kept."""
+    """Keep a route request for a worker. Raises Unavailable when it cannot be kept, and what `draft_route` raises."""
+    drafted = draft_route(decision_id, caller, asked)
+    keep([drafted])
+    return drafted.row
+
+
+def draft_route(decision_id: str, caller: Caller, asked: RouteRequest) -> Request:
+    """A route request that is ready to be kept. Raises NotFound for a policy that the scope does not allow and for a
+    session of another, InvalidRequest for tools that cannot be told apart."""
     live = caller.live()
-    policy = _policy_of(live.catalog, caller.scope, asked.policy)
+    policy = caller.policy(sessions.policy_for(caller, asked.session_id, asked.policy))
     if policy.router["mode"] != RoutingMode.PLANNER_ONLY:
         _check_tools(asked.tools or ())
     facts = {"policy": policy.name, "revision": live.revision, "session_id": asked.session_id}
-    return request(decision_id, DecisionType.ROUTE, caller, asdict(asked), **facts)
-
-
-def _policy_of(catalog: Catalog, scope: str, wanted: str | None) -> EffectivePolicy:
-    own = catalog.scopes[scope]
-    if wanted is not None and wanted != own.policy and wanted not in (own.policies or ()):
-        raise NotFound("There is no such policy for this key's scope.")
-    return catalog.policy(wanted or own.policy)
+    row = draft(decision_id, DecisionType.ROUTE, caller, asdict(asked), **facts)
+    return Request(row=row, waits=providers.longest_s(live, policy) > 0)
 
 
 def _check_tools(tools: Sequence[Mapping[str, Any]]) -> None:
@@ -95,24 +87,50 @@ def decide_route(row: Decision, content: Mapping[str, Any]) -> Result:
     policy = live.catalog.policy(row.policy)
     state = _state(content)
     given = content["tools"]
-    offer = _from_scope(live.catalog, caller.scope, state, policy) if given is None else _brought(given)
-    decision, bar = _decide(offer, state, policy)
-    verdict = _verdict(offer, policy, decision)
+    offer = from_scope(live.catalog, caller.scope, state, policy) if given is None else brought(given)
+    admission = sessions.admit(row)
+    hold_while_waiting(row, providers.longest_s(live, policy))
+    routed = _decide(live, offer, state, policy, admission.refusal if admission else None)
+    decision, bar = routed.decision, bar_of(policy, offer, routed.decision)
+    admission = sessions.settle(row, admission, fallback=decision.fallback)
+    verdict = verdict_of(offer, live.catalog.execution(policy.name), decision)
     latency_ms = round((time.perf_counter() - began) * 1000, 3)
     answer = {
         "decision_id": str(row.pk),
         "state": DecisionState.FINISHED.value,
-        **_decided(decision),
+        **_decided(routed),
         "latency_ms": latency_ms,
         "thresholds": asdict(bar),
         "execution": None if verdict is None else asdict(verdict),
-        "session": None,
+        "session": admission.session if admission else None,
         "policy": policy.name,
         "revision": live.revision,
         "catalog_revision": live.catalog.revision(caller.scope) if given is None else None,
-        "usage": None,
+        "usage": None if routed.usage is None else asdict(routed.usage),
     }
-    return Result(state=DecisionState.FINISHED, columns=_columns(answer), event=_event(row, answer, content["goal"]))
+    shadows.consider(
+        shadows.Made(
+            live=live, policy=policy, scope=offer.scope, state=state, tools=offer.descriptors, decision=decision
+        )
+    )
+    codes = [*filter(None, [answer["fallback_reason"]]), *(admission.reason_codes if admission else ())]
+    columns = _columns(answer) | {"reason_codes": codes}
+    event = _event(row, answer, content["goal"]) | {"reason_codes": codes}
+    event |= _recording(row, live, policy, offer, routed)
+    event |= taking.of_route(live, policy, row, offer, decision, None if verdict is None else verdict.verdict)
+    return Result(state=DecisionState.FINISHED, columns=columns, event=event)
+
+
+def _recording(row: Decision, live: Live, policy: EffectivePolicy, offer: Offer, routed: Routed) -> dict[str, Any]:
+    return keeping.of_route(
+        live,
+        policy.name,
+        routed.decision,
+        lambda: {name: one.descriptor for name, one in offer.tools.items()},
+        of_catalog=offer.scope is not None,
+        decision_id=str(row.pk),
+        at=row.created_at,
+    )
 
 
 def _state(content: Mapping[str, Any]) -> HarnessState:
@@ -126,67 +144,6 @@ def _state(content: Mapping[str, Any]) -> HarnessState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
-    """A tool on offer: what the provider sees of it, and what the policies ask about it."""
-
-    descriptor: ToolDescriptor
-    traits: Traits
-    endpoint: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    tools: Mapping[str, Offered]
-    provider: LocalProvider
-
-    @property
-    def descriptors(self) -> list[ToolDescriptor]:
-        return [offered.descriptor for offered in self.tools.values()]
-
-
-def _from_scope(catalog: Catalog, scope: str, state: HarnessState, policy: EffectivePolicy) -> Offer:
-    """The scope's best candidates for the goal and what was seen last, by public name."""
-    ranked = rank(catalog, query_of(state), scope=scope, limit=policy.router["candidates"])
-    tools = {}
-    for candidate in ranked:
-        doc = catalog.tool(candidate.endpoint, candidate.wire)
-        if candidate.available and doc is not None:
-            tools[candidate.public] = _offered(candidate.public, doc.tool, candidate.endpoint)
-    return Offer(tools=tools, provider=LocalProvider(catalog, scope=scope))
-
-
-def _brought(given: Iterable[Mapping[str, Any]]) -> Offer:
-    return Offer(
-        tools={tool["name"]: _offered(tool["name"], _declared(tool)) for tool in given}, provider=LocalProvider()
-    )
-
-
-def _declared(tool: Mapping[str, Any]) -> Tool:
-    return Tool(
-        name=tool["name"],
-        title=tool.get("title"),
-        description=tool.get("description") or "",
-        annotations=tool.get("annotations") or {},
-        category=tool.get("category"),
-        risk=tool.get("risk"),
-    )
-
-
-def _offered(name: str, tool: Tool, endpoint: str | None = None) -> Offered:
-    traits = describe_traits(tool)
-    words = " ".join(filter(None, (tool.title, tool.description))) or tool.name
-    descriptor = ToolDescriptor(
-        name=name,
-        description=words,
-        category=traits.category,
-        risk=RiskLevel(traits.risk),
-        schema=tool.input_schema,
-        effect=traits.effect,
-    )
-    return Offered(descriptor=descriptor, traits=traits, endpoint=endpoint)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
     """The thresholds that a decision met, and who set them: default, policy, risk or finish."""
 
@@ -195,20 +152,17 @@ class Bar:
     by: str
 
 
-def _decide(offer: Offer, state: HarnessState, policy: EffectivePolicy) -> tuple[RouteDecision, Bar]:
+def _decide(live: Live, offer: Offer, state: HarnessState, policy: EffectivePolicy, refusal: str | None) -> Routed:
+    if refusal is not None:
+        return Routed(decision=RouteDecision(fallback=True, fallback_reason=refusal, source="session"))
+    return providers.decide(live, policy, offer.scope, state, offer.descriptors)
+
+
+def bar_of(policy: EffectivePolicy, offer: Offer, decision: RouteDecision) -> Bar:
+    """The thresholds for what was chosen: finishing and risky effects may have a direct threshold of their own."""
     config = RoutingConfig.from_policy(policy.router)
     usual = Bar(direct=config.direct_execution_threshold, fallback=config.fallback_threshold, by=_set_by(policy))
-    early = decide_early(config, offer.descriptors)
-    if early is not None:
-        return early, usual
-    validate_tools(offer.descriptors)
-    choice = offer.provider.choose(state, offer.descriptors)
-    bar = _bar(usual, config, offer.tools.get(choice.choice))
-    return judge_choice(choice, config, offer.descriptors, direct=bar.direct), bar
-
-
-def _bar(usual: Bar, config: RoutingConfig, chosen: Offered | None) -> Bar:
-    """The thresholds for what was chosen: finishing and risky effects may have a direct threshold of their own."""
+    chosen = offer.tools.get(decision.answers[-1].choice) if decision.answers else None
     if chosen is None:
         return usual
     direct, by = direct_threshold(config, chosen.descriptor)
@@ -223,8 +177,8 @@ def _set_by(policy: EffectivePolicy) -> str:
 _DEFAULTS = effective("default", ()).router
 
 
-def _decided(decision: RouteDecision) -> dict[str, Any]:
-    asked = decision.source != "none"
+def _decided(routed: Routed) -> dict[str, Any]:
+    decision = routed.decision
     return {
         "tool": decision.tool,
         "category": decision.category,
@@ -234,9 +188,9 @@ def _decided(decision: RouteDecision) -> dict[str, Any]:
         "fallback_reason": decision.fallback_reason,
         "proposed_tool": decision.proposed_tool,
         "source": decision.source,
-        "provider": "local" if asked else None,
-        "model": None,
-        "requests": int(asked),
+        "provider": routed.provider,
+        "model": routed.model,
+        "requests": routed.requests,
         "k": decision.k,
         "top_probability": _rounded(decision.top_probability),
         "margin": _rounded(decision.margin),
@@ -247,7 +201,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _verdict(offer: Offer, policy: EffectivePolicy, decision: RouteDecision) -> Verdict | None:
+def verdict_of(offer: Offer, execution: RuleExecutionPolicy, decision: RouteDecision) -> Verdict | None:
     """Advice apart, authority apart: what the execution policy says about running the selected tool."""
     if decision.tool is None:
         return None
@@ -260,7 +214,7 @@ def _verdict(offer: Offer, policy: EffectivePolicy, decision: RouteDecision) -> 
         effect=chosen.traits.effect,
         confidence=decision.confidence,
     )
-    return judge_execution(policy.execution, proposal)
+    return execution.judge_proposal(proposal)
 
 
 def _columns(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,10 +225,10 @@ def _columns(answer: Mapping[str, Any]) -> dict[str, Any]:
         "catalog_revision": answer["catalog_revision"],
         "target": answer["tool"],
         "status": "fallback" if answer["fallback"] else "selected",
-        "reason_codes": [answer["fallback_reason"]] if answer["fallback_reason"] else [],
         "confidence": str(answer["confidence"]),
         "probability": answer["top_probability"],
         "source": answer["source"],
+        "cost": (answer["usage"] or {}).get("cost") or None,
         "fallback_reason": answer["fallback_reason"],
         "latency_ms": answer["latency_ms"],
         "thresholds": answer["thresholds"],
@@ -296,17 +250,4 @@ def _event(row: Decision, answer: Mapping[str, Any], goal: str) -> dict[str, Any
         "query_digest": keyed_digest("query", " ".join(goal.split()).casefold()),
         "verdict": (answer["execution"] or {}).get("verdict"),
     }
-    return {
-        "id": str(uuid7()),
-        "at": timestamp(row.created_at),
-        "kind": EventKind.RECOMMENDATION.value,
-        "scope": row.scope,
-        "harness": row.harness,
-        "decision_id": str(row.pk),
-        "session_id": row.session_id,
-        "revision": answer["revision"],
-        "target": answer["tool"],
-        "status": "fallback" if answer["fallback"] else "selected",
-        "reason_codes": [answer["fallback_reason"]] if answer["fallback_reason"] else [],
-        "data": allowed(said, RECOMMENDATION_DATA),
-    }
+    return event_of(row, said, revision=answer["revision"], tool=answer["tool"], fallback=answer["fallback"])

@@ -1,4 +1,4 @@
-"""Run a queued decision: claim it, decide, and record result and event in one transaction that erases the request's text.
+"""Run queued decisions: claim, decide, and record result and event in one transaction that erases the request's text.
 
 A claim has an end: when its worker dies the sweep queues the decision again, and only the claim that is still valid may
 finish it. So a decision is made once, whichever process dies.
@@ -8,50 +8,72 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Mapping
-from datetime import timedelta
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from routing import bus
 from routing.choices import DecisionState, DecisionType
-from routing.events import timestamp
+from routing.errors import RoutingError
 from routing.models import Decision
 from routing.sealing import Unsealable, unseal
-from routing.services import ledger
+from routing.services import ledger, sessions
+from routing.services.decisions.claims import claim_all
+from routing.services.decisions.messages import message
 from routing.services.decisions.resolve_worker import decide_resolve
 from routing.services.decisions.result import Result
 from routing.services.decisions.route import decide_route
+from routing.services.decisions.statements import update_claimed
+from routing.services.providers import RouteFailed
+from routing.services.searches.run import decide_search
 
 logger = logging.getLogger(__name__)
-CLAIM_LASTS = timedelta(seconds=20)
 DECIDERS: Mapping[str, Callable[[Decision, Mapping[str, Any]], Result]] = {
     DecisionType.ROUTE: decide_route,
     DecisionType.RESOLVE: decide_resolve,
+    DecisionType.SEARCH: decide_search,
 }
 
 
-def run(decision_id: UUID) -> None:
-    """Decide, unless somebody else holds or has made this decision."""
-    row = claim(decision_id)
-    if row is None:
-        return
+def run(*decision_ids: UUID) -> None:
+    """Decide those of these that nobody else holds or has made: claimed together, made in turn, finished together."""
+    made: list[tuple[Decision, Result]] = []
+    broken: Exception | None = None
+    for row in claim_all(decision_ids):
+        try:
+            made.append((row, _made(row)))
+        except (DatabaseError, bus.BusAway, sessions.Contended) as error:
+            broken = error  # the claim ends by itself and the sweep queues the decision again
+    finish_all(made)
+    if broken is not None:
+        raise broken
+
+
+def _made(row: Decision) -> Result:
     try:
-        content = unseal(row.content or b"")
-        result = DECIDERS[row.type](row, content)
+        return DECIDERS[row.type](row, unseal(row.content or b""))
     except Unsealable:
-        fail(row, "the request can no longer be read: its encryption key is gone")
-    except DatabaseError:
-        raise  # the claim ends by itself and the sweep queues the decision again
+        return _failed("the request can no longer be read: its encryption key is gone")
+    except RouteFailed as failed:
+        return _failed(failed.message, failed.code)
+    except (DatabaseError, bus.BusAway, sessions.Contended):
+        raise
+    except RoutingError as refused:
+        return _failed(refused.message)
     except Exception as error:
         # The message of an unforeseen error may quote what was asked, so only its kind and place are logged.
         logger.error("decision %s failed: %s at %s", row.pk, type(error).__name__, _place(error))
-        fail(row, f"the decision could not be made ({type(error).__name__})")
-    else:
-        finish(row, result)
+        return _failed(f"the decision could not be made ({type(error).__name__})")
+
+
+def _failed(reason: str, code: str = "") -> Result:
+    """The end of a decision that cannot be made. `code`: of the answer that it gets."""
+    return Result(state=DecisionState.FAILED, columns={"error": reason[:200], "error_code": code}, event=None)
 
 
 def _place(error: Exception) -> str:
@@ -59,44 +81,52 @@ def _place(error: Exception) -> str:
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
 
 
-def claim(decision_id: UUID) -> Decision | None:
-    """Take a queued decision for this worker, for a while; None when it is not there to be taken."""
-    mark = uuid4()
-    taken = Decision.objects.filter(pk=decision_id, state=DecisionState.QUEUED).update(
-        state=DecisionState.RUNNING, claim=mark, claimed_until=timezone.now() + CLAIM_LASTS
-    )
-    return Decision.objects.get(pk=decision_id) if taken else None
+def finish(row: Decision, result: Result) -> bool:
+    """`finish_all` for one; false when the claim was lost meanwhile."""
+    return bool(finish_all([(row, result)]))
+
+
+def fail(row: Decision, reason: str, code: str = "") -> bool:
+    """End a decision that cannot be made; its text is erased like that of any other."""
+    return finish(row, _failed(reason, code))
 
 
 @transaction.atomic
-def finish(row: Decision, result: Result) -> bool:
-    """Record a result and its event, and erase the request's text; false when the claim was lost meanwhile."""
-    now = timezone.now()
-    written = Decision.objects.filter(pk=row.pk, state=DecisionState.RUNNING, claim=row.claim).update(
-        state=result.state, finished_at=now, content=None, claim=None, claimed_until=None, **result.columns
-    )
+def finish_all(made: Sequence[tuple[Decision, Result]]) -> list[Decision]:
+    """Record results and their events, and erase the requests' texts; returns the decisions whose claim still held."""
+    ours = [(row, result) for row, result in made if _finish(row, result)]
+    ended = [row for row, _ in ours]
+    if ended:
+        transaction.on_commit(lambda: announce_final(*ended), robust=True)  # first: somebody waits for it
+    events: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+    for row, result in ours:
+        if result.event is not None:
+            events[row.workspace_id].append(result.event)
+        if result.state == DecisionState.FAILED:
+            transaction.on_commit(partial(sessions.settle_failed, row), robust=True)
+    for workspace_id, bodies in events.items():
+        ledger.keep(workspace_id, *bodies)
+    return ended
+
+
+def _finish(row: Decision, result: Result) -> bool:
+    ended = {
+        "state": result.state,
+        "finished_at": timezone.now(),
+        "content": None,
+        "claim": None,
+        "claimed_until": None,
+    }
+    written = update_claimed(row, {**ended, **result.columns}, state=DecisionState.RUNNING.value)
     if not written:
         logger.info("decision %s was taken over by another worker", row.pk)
-        return False
-    if result.event is not None:
-        ledger.keep(row.workspace_id, result.event)
-    transaction.on_commit(lambda: announce_final(row), robust=True)
-    return True
+    elif result.alongside is not None:
+        result.alongside()
+    return written
 
 
-def fail(row: Decision, reason: str) -> bool:
-    """End a decision that cannot be made; its text is erased like that of any other."""
-    return finish(row, Result(state=DecisionState.FAILED, columns={"error": reason[:200]}, event=None))
+def announce_final(*rows: Decision) -> None:
+    bus.tell([message(row, name) for row in rows for name in _EVENTS.get(row.type, ("decision.finished",))])
 
 
-def announce_final(row: Decision) -> None:
-    message = {
-        "event": "decision.finished",
-        "workspace": str(row.workspace_id),
-        "decision_id": str(row.pk),
-        "scope": row.scope,
-        "harness": row.harness,
-        "at": timestamp(timezone.now()),
-        "kind": "decision.finished",
-    }
-    bus.tell([message])
+_EVENTS: Mapping[str, Sequence[str]] = {DecisionType.SEARCH: ("decision.finished", "search.finished")}

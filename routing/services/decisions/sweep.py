@@ -12,7 +12,7 @@ from routing import bus
 from routing.choices import DecisionState
 from routing.models import Decision, PendingEvent, Workspace
 from routing.services import ledger
-from routing.services.decisions.queue import enqueue
+from routing.services.decisions.queue import Request, enqueue
 from routing.services.decisions.running import announce_final
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def queue_again() -> None:
             Decision.objects.filter(pk=row.pk, state=DecisionState.QUEUED).update(
                 enqueued_at=now, attempts=F("attempts") + 1
             )
-            enqueue(row.pk)
+            enqueue([Request(row=row)])
 
 
 def write_waiting() -> None:

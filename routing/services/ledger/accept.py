@@ -19,6 +19,7 @@ from routing.errors import Unavailable
 from routing.events import REPORTED_DATA, allowed, content_digest, timestamp
 from routing.models import Event, PendingEvent, Receipt
 from routing.services.ledger.head import locked_head
+from routing.services.ledger.insert import insert
 
 logger = logging.getLogger(__name__)
 
@@ -165,12 +166,10 @@ def _keep_instead(workspace_id: Any, body: Mapping[str, Any]) -> None:
         raise Unavailable("The decision could not be recorded, so it is not given.") from None
 
 
-def keep(workspace_id: Any, body: Mapping[str, Any]) -> None:
-    """Put an event into the waiting room within the caller's transaction."""
-    PendingEvent.objects.bulk_create(
-        [PendingEvent(workspace_id=workspace_id, event_id=body["id"], body=dict(body))],
-        ignore_conflicts=True,
-    )
+def keep(workspace_id: Any, *bodies: Mapping[str, Any]) -> None:
+    """Put events into the waiting room within the caller's transaction."""
+    rows = [{"workspace_id": workspace_id, "event_id": body["id"], "body": body} for body in bodies]
+    insert(PendingEvent, rows, skip_known=True)
     transaction.on_commit(lambda: call_writer(workspace_id), robust=True)
 
 

@@ -24,6 +24,8 @@ from routing.models import ChainHead, Decision, Event, PendingEvent, Workspace
 from routing.services.ledger import counters
 from routing.services.ledger.head import locked_head
 from routing.services.ledger.insert import insert
+from routing.services.recordings import keeping
+from routing.services.shadow_policies import judging
 
 logger = logging.getLogger(__name__)
 BATCH = 400
@@ -54,6 +56,8 @@ def _write_batch(workspace_id: Any, workspace: str) -> tuple[int, int]:
         bodies = _unwritten(workspace_id, [*(row.body for row in waiting), *streamed])
         rows = _append(head, workspace, bodies)
         _decide(workspace_id, bodies)
+        keeping.keep(workspace_id, bodies)
+        judging.judge(workspace_id, bodies)
         counters.count(workspace_id, rows)
         _count_outcomes(workspace_id, rows)
         PendingEvent.objects.filter(pk__in=[row.pk for row in waiting]).delete()

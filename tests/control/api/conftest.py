@@ -11,10 +11,11 @@ from django.test import Client
 
 from control.access import RIGHTS
 from control.keys import create_key
+from routing import generation
 from routing.models import Actor, Workspace
-from routing.services import registry, revisions
+from tests import baseline
 from tests.cast import person
-from tests.routing.conftest import DOCUMENT, EDITOR
+from tests.routing.conftest import EDITOR
 
 
 @dataclass
@@ -39,9 +40,7 @@ class Api:
 
 @pytest.fixture
 def workspace(db) -> Workspace:
-    workspace = registry.create_workspace("acme", by=EDITOR)
-    registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
-    revisions.publish(workspace, message="Two endpoints", by=EDITOR)
+    workspace = baseline.two_endpoints()
     person(EDITOR.name, workspace)  # keys act as whoever made them
     return workspace
 
@@ -58,3 +57,14 @@ def make_api(workspace):
 @pytest.fixture
 def api(make_api) -> Api:
     return make_api(name="a-harness")
+
+
+@pytest.fixture
+def key(workspace, settings) -> Any:
+    """A key of a process that keeps what it knows fresh, as a web process does."""
+    _, plain = create_key(workspace, "default", name="a-harness", by=EDITOR)
+    settings.SNAPSHOT_POLL_S = 0.05
+    generation.refresh_all()
+    generation.watcher.start()
+    yield plain
+    generation.watcher.stop()

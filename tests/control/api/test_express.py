@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -20,90 +18,14 @@ from control.keys import create_key, revoke_key
 from routing import bus, generation
 from routing.errors import Unavailable
 from routing.models import Decision, Event, PendingEvent
-from routing.services import decisions, ledger, meaning, registry, revisions
+from routing.services import decisions, ledger, meaning, registry, revisions, workspaces
+from tests.control.api.asking import JSON, Heard, ask, heard
 from tests.embeddings import embeddings_server
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 FETCH = {"query": "fetch https://example.com/guide as Markdown"}
-JSON = ("content-type", "application/json")
 ACCEPT = sys.modules["routing.services.ledger.accept"]  # its package has a function of this name
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@dataclass(frozen=True)
-class Heard:
-    status: int
-    headers: dict[str, str]
-    body: Any
-    took_the_short_way: bool
-
-
-async def ask(key: str, body: Any = FETCH, *headers: tuple[str, str], straight: bool = False) -> Heard:
-    """One request as the server hands it over, its body in two parts; `straight` goes past the short way."""
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    parts = [
-        {"type": "http.request", "body": content[:7], "more_body": True},
-        {"type": "http.request", "body": content[7:], "more_body": False},
-    ]
-    sent: list[Any] = []
-    passed: list[bool] = []
-
-    async def receive() -> Any:
-        return parts.pop(0) if parts else await asyncio.Event().wait()
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def otherwise(*arguments: Any) -> None:
-        passed.append(True)
-        await django_application(*arguments)
-
-    given = [*([("authorization", f"Bearer {key}")] if key else []), *(headers or [JSON])]
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": express.PATH,
-        "raw_path": express.PATH.encode(),
-        "query_string": b"",
-        "root_path": "",
-        "scheme": "http",
-        "http_version": "1.1",
-        "server": ("testserver", 80),
-        "client": ("127.0.0.1", 1),
-        "headers": [(name.encode(), value.encode()) for name, value in [("host", "testserver"), *given]],
-    }
-    assert express.takes(scope)
-    if straight:
-        await otherwise(scope, receive, send)
-    else:
-        await express.serve(scope, receive, send, otherwise=otherwise)
-    return Heard(
-        status=sent[0]["status"],
-        headers={name.decode().lower(): value.decode() for name, value in sent[0]["headers"]},
-        body=json.loads(b"".join(message.get("body", b"") for message in sent[1:])),
-        took_the_short_way=not passed,
-    )
-
-
-def heard(*arguments: Any, **options: Any) -> Heard:
-    async def once() -> Heard:
-        try:
-            return await ask(*arguments, **options)
-        finally:
-            await express.stop()
-
-    return asyncio.run(once())
-
-
-@pytest.fixture
-def key(workspace, settings) -> Any:
-    """A key of a process that keeps what it knows fresh, as a web process does."""
-    _, plain = create_key(workspace, "default", name="a-harness", by=EDITOR)
-    settings.SNAPSHOT_POLL_S = 0.05
-    generation.refresh_all()
-    generation.watcher.start()
-    yield plain
-    generation.watcher.stop()
 
 
 def without_own(answer: Any) -> Any:
@@ -161,30 +83,63 @@ def test_a_key_that_is_unknown_missing_or_lacks_the_right_is_refused(key, worksp
     _, reader = create_key(workspace, "default", name="reader", rights=["read"], by=EDITOR)
     generation.refresh_all()
 
-    assert [heard(wrong).status for wrong in ("swy_unknown", "", reader)] == [401, 401, 403]
+    assert [heard(wrong, FETCH).status for wrong in ("swy_unknown", "", reader)] == [401, 401, 403]
 
 
 def test_a_revoked_key_is_refused_at_the_next_request_after_the_process_has_looked(key, workspace):
     row, plain = create_key(workspace, "default", name="short-lived", by=EDITOR)
     generation.refresh_all()
-    assert heard(plain).took_the_short_way
+    assert heard(plain, FETCH).took_the_short_way
 
     revoke_key(row, by=EDITOR)
     generation.refresh_all()
-    answer = heard(plain)
+    answer = heard(plain, FETCH)
 
     assert (answer.status, answer.took_the_short_way) == (401, False)
-    assert heard(key).status == 200
+    assert heard(key, FETCH).status == 200
 
 
 def test_the_watcher_of_a_process_refuses_a_revoked_key_within_a_second(key, workspace):
     revoke_key(workspace.keys.get(name="a-harness"), by=EDITOR)
     until = time.monotonic() + 1
 
-    while heard(key).status == 200 and time.monotonic() < until:
+    while heard(key, FETCH).status == 200 and time.monotonic() < until:
         time.sleep(0.02)
 
-    assert heard(key).status == 401
+    assert heard(key, FETCH).status == 401
+
+
+def test_a_revoked_key_is_refused_while_something_that_takes_long_is_being_made(key, workspace):
+    begun, may_end = threading.Event(), threading.Event()
+
+    def make(previous: bool | None) -> bool:
+        if previous is None:
+            return True
+        begun.set()
+        return may_end.wait(20)
+
+    slow = generation.Watched(make, takes_long=True)
+    try:
+        slow.refresh()
+        revoke_key(workspace.keys.get(name="a-harness"), by=EDITOR)
+        assert begun.wait(5)
+        until = time.monotonic() + 1
+        while heard(key, FETCH).status == 200 and time.monotonic() < until:
+            time.sleep(0.02)
+
+        assert heard(key, FETCH).status == 401
+    finally:
+        may_end.set()
+        generation._watched.remove(slow)
+
+
+def test_a_key_is_known_before_the_process_has_looked_again(key, workspace, settings):
+    settings.SNAPSHOT_POLL_S = 60
+    generation.watcher.stop()
+    generation.watcher.start()
+    _, plain = create_key(workspace, "default", name="newer", by=EDITOR)
+
+    assert [heard(plain, FETCH).status, heard(plain, FETCH).took_the_short_way] == [200, True]
 
 
 def test_a_scope_that_is_decided_on_a_worker_goes_the_ordinary_way(key, workspace):
@@ -202,16 +157,16 @@ def test_a_scope_that_is_decided_on_a_worker_goes_the_ordinary_way(key, workspac
 def test_a_process_that_keeps_nothing_fresh_asks_the_database(key):
     generation.watcher.stop()
 
-    answer = heard(key)
+    answer = heard(key, FETCH)
 
     assert (answer.status, answer.took_the_short_way) == (200, False)
 
 
-def test_the_application_takes_the_short_way_for_resolve_alone():
+def test_the_application_takes_the_short_way_for_resolve_and_route_alone():
     resolve = {"type": "http", "method": "POST", "path": "/api/v1/resolve"}
 
-    assert express.takes(resolve)
-    for other in ({"method": "GET"}, {"path": "/api/v1/route"}, {"path": "/api/v1/resolve/"}, {"type": "websocket"}):
+    assert express.takes(resolve) and express.takes({**resolve, "path": "/api/v1/route"})
+    for other in ({"method": "GET"}, {"path": "/api/v1/advice"}, {"path": "/api/v1/resolve/"}, {"type": "websocket"}):
         assert not express.takes({**resolve, **other})
     assert application is not django_application
 
@@ -222,7 +177,7 @@ def waiting(workspace) -> list[Any]:
 
 
 def test_an_answer_is_given_when_the_bus_has_its_event(key, workspace):
-    answer = heard(key)
+    answer = heard(key, FETCH)
 
     assert [body["decision_id"] for body in waiting(workspace)] == [answer.body["decision_id"]]
     ledger.write(workspace.pk)
@@ -235,7 +190,7 @@ def test_an_answer_is_given_when_the_bus_has_its_event(key, workspace):
 def test_every_one_of_many_at_once_is_kept_once(key, workspace):
     async def many() -> list[Heard]:
         try:
-            return await asyncio.gather(*(ask(key) for _ in range(40)))
+            return await asyncio.gather(*(ask(key, FETCH) for _ in range(40)))
         finally:
             await express.stop()
 
@@ -254,7 +209,7 @@ def test_the_writer_is_called_once_for_what_comes_together(key, workspace, monke
     monkeypatch.setattr(ACCEPT, "_send", called.append)
 
     async def many() -> None:
-        await asyncio.gather(*(ask(key) for _ in range(8)))
+        await asyncio.gather(*(ask(key, FETCH) for _ in range(8)))
         await express.stop()
         await asyncio.get_running_loop().shutdown_default_executor()
 
@@ -266,7 +221,7 @@ def test_the_writer_is_called_once_for_what_comes_together(key, workspace, monke
 def test_while_the_bus_is_away_the_database_keeps_the_event(key, workspace, settings):
     settings.BUS_URL = "unix:///nowhere.sock"
 
-    answer = heard(key)
+    answer = heard(key, FETCH)
 
     assert (answer.status, answer.took_the_short_way) == (200, True)
     kept = PendingEvent.objects.get(workspace=workspace)
@@ -281,7 +236,7 @@ def test_an_answer_that_nothing_keeps_is_not_given(key, workspace, settings, mon
 
     monkeypatch.setattr(ACCEPT, "_keep_instead", refuse)
 
-    answer = heard(key)
+    answer = heard(key, FETCH)
 
     assert (answer.status, answer.body["error"]["code"]) == (503, "unavailable")
     assert not PendingEvent.objects.filter(workspace=workspace).exists()
@@ -308,7 +263,7 @@ def test_a_fault_of_the_short_way_is_logged_without_the_text_of_the_request(key,
 
     monkeypatch.setattr(decisions, "resolve_on_loop", fail)
 
-    assert heard(key).status == 200
+    assert heard(key, FETCH).status == 200
     assert "ValueError" in caplog.text
     assert FETCH["query"] not in caplog.text
 
@@ -332,9 +287,9 @@ def kept(workspace) -> list[str]:
 
 
 def test_a_bus_that_does_not_answer_holds_up_one_answer_and_is_then_left_alone(key, workspace, silent_bus):
-    first = heard(key)
+    first = heard(key, FETCH)
     began = time.monotonic()
-    second = heard(key)
+    second = heard(key, FETCH)
 
     assert (first.status, second.status) == (200, 200)
     assert time.monotonic() - began < silent_bus
@@ -345,10 +300,10 @@ def test_many_who_meet_a_silent_bus_at_once_wait_for_it_once_and_together(key, w
     async def many() -> tuple[list[Heard], float, Heard, float]:
         try:
             began = time.monotonic()
-            asked = [asyncio.create_task(ask(key)) for _ in range(12)]
+            asked = [asyncio.create_task(ask(key, FETCH)) for _ in range(12)]
             await asyncio.sleep(2.5 * bus._SUSPICIOUS_S)
             late = time.monotonic()
-            later = await ask(key)
+            later = await ask(key, FETCH)
             late = time.monotonic() - late
             assert not any(one.done() for one in asked)
             return await asyncio.gather(*asked), time.monotonic() - began, later, late
@@ -378,7 +333,7 @@ def test_what_a_silent_bus_took_all_the_same_is_one_event(key, workspace, monkey
 
     async def many() -> list[Heard]:
         try:
-            return await asyncio.gather(*(ask(key) for _ in range(6)))
+            return await asyncio.gather(*(ask(key, FETCH) for _ in range(6)))
         finally:
             await express.stop()
 
@@ -415,7 +370,7 @@ def test_threads_that_meet_a_silent_bus_wait_at_once_and_a_late_one_not_at_all(s
 
 def test_after_the_pause_one_tries_the_silent_bus_again_and_nobody_else_waits(key, workspace, silent_bus, monkeypatch):
     monkeypatch.setattr(bus, "_PAUSE_S", 0.0)
-    heard(key)
+    heard(key, FETCH)
 
     def ping() -> None:
         with pytest.raises(bus.BusAway):
@@ -425,7 +380,7 @@ def test_after_the_pause_one_tries_the_silent_bus_again_and_nobody_else_waits(ke
     began = time.monotonic()
     tries.start()
     time.sleep(0.02)  # less than makes suspicious
-    answer = heard(key)
+    answer = heard(key, FETCH)
     took = time.monotonic() - began
     assert tries.is_alive()
     tries.join()
@@ -436,9 +391,9 @@ def test_after_the_pause_one_tries_the_silent_bus_again_and_nobody_else_waits(ke
 
 def test_a_bus_that_answers_again_is_used_again(key, workspace, silent_bus, settings, bus_server, monkeypatch):
     monkeypatch.setattr(bus, "_PAUSE_S", 0.0)
-    heard(key)
+    heard(key, FETCH)
     settings.BUS_URL = bus_server
-    answers = [heard(key), heard(key)]
+    answers = [heard(key, FETCH), heard(key, FETCH)]
 
     assert [body["decision_id"] for body in waiting(workspace)] == [answer.body["decision_id"] for answer in answers]
 
@@ -455,6 +410,7 @@ def encoder(workspace, settings) -> Any:
     with embeddings_server(lambda text: [0.1 + ("delete" in text.lower()), 0.1 + ("write" in text.lower())]) as server:
         model = {"kind": "openai", "url": server.url, "model": "tiny", "features": {"embeddings": True}}
         endpoints = [*DOCUMENT["endpoints"], {"name": "vectors", **model}]
+        workspaces.configure(workspace, {"allow_private": ["127.0.0.0/8"]}, by=EDITOR)
         registry.replace_working_copy(workspace, {**DOCUMENT, "endpoints": endpoints}, by=EDITOR)
         revisions.publish(workspace, message="With an encoder", by=EDITOR)
         meaning.make(workspace.pk)

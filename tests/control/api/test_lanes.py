@@ -29,7 +29,7 @@ def on_a_worker(workspace):
 @pytest.fixture
 def working(monkeypatch):
     """A worker that takes each id as soon as it is committed."""
-    monkeypatch.setattr(queue, "_send", lambda decision_id: decisions.run(UUID(decision_id)))
+    monkeypatch.setattr(queue, "_send", lambda _, *ids: decisions.run(*map(UUID, ids)))
 
 
 def without_own(answer):

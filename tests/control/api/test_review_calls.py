@@ -8,7 +8,7 @@ import pytest
 from control.access import RIGHTS
 from control.api.schemas import out
 from control.models import Role
-from routing.models import Actor, Revision, Workspace
+from routing.models import Actor, AuditEntry, Revision, Workspace
 from routing.models.actor import SYSTEM
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT
@@ -107,6 +107,13 @@ def test_an_edit_of_an_open_proposal_starts_from_no_approval(editor, proposed, k
     assert reviewer.post(f"/revisions/{again}/publish", {})[1]["error"]["code"] == "needs_approval"
 
 
+def test_a_rejection_without_a_reason_is_told_so_in_words(proposed, key_of):
+    status, answer = key_of("reviewer").post(f"/revisions/{proposed}/reject", {"reason": ""})
+
+    assert (status, answer["error"]["details"][0]["path"]) == (422, "reason")
+    assert answer["error"]["details"][0]["message"] == "must not be empty"
+
+
 @pytest.mark.parametrize("role", Role.values)
 @pytest.mark.parametrize("act", ["approve", "reject"])
 def test_a_key_reviews_only_as_far_as_whoever_made_it(proposed, key_of, role, act):
@@ -126,6 +133,29 @@ def test_only_an_administrators_key_publishes_as_an_emergency(proposed, key_of, 
     assert status == (200 if role == "administrator" else 403)
     revision = Revision.objects.get(number=proposed, workspace__name="acme")
     assert revision.emergency is (role == "administrator")
+    denied = [entry.after["lacks"] for entry in AuditEntry.objects.filter(action="access.denied")]
+    assert len(denied) == (role != "administrator") and ("revision.emergency" in denied) is (role == "reviewer")
+
+
+def test_what_is_not_met_is_refused_with_its_name_and_overridden_by_an_emergency(key_of, workspace):
+    asked = {"name": "notes first", "query": "fetch a web page"}
+    missed = {**asked, "expect": {"recommendation": "notes__add_note", "ambiguous": True}}
+    api = key_of("administrator")
+    number = put(api, {**DOCUMENT, "expectations": [missed]})[1]["revision"]
+
+    status, answer = api.post(f"/revisions/{number}/publish", {"message": "Go"})
+    done, _ = api.post(f"/revisions/{number}/publish", {"message": "The tool moves", "emergency": True})
+
+    (detail,) = answer["error"]["details"]
+    assert (status, answer["error"]["code"], detail["path"]) == (
+        409,
+        "expectations_failed",
+        "expectations[notes first]",
+    )
+    assert "recommendation, ambiguous" in detail["message"]
+    assert done == 200
+    told = AuditEntry.objects.filter(workspace=workspace, action="revision.published").first().after
+    assert (told["expectations_failed"], told["override_reason"]) == (["notes first"], "The tool moves")
 
 
 def test_an_emergency_needs_the_right_to_publish_too(proposed, key_of):

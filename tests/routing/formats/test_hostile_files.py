@@ -94,11 +94,11 @@ def many(format):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_ten_thousand_entries_are_read_in_bounded_time(format):
-    content, start = many(format), time.monotonic()
+    content, start = many(format), time.process_time()
 
     found = read(content, format=format)
 
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     assert len(found.entries) >= 3000
     assert len(found.warnings) <= 2000
 
@@ -107,10 +107,10 @@ def test_names_that_all_become_the_same_take_no_longer():
     content = {
         "mcpServers": {"!" * (n % 97 + 1) + chr(0x4E00 + n): {"url": "https://a.example"} for n in range(10_000)}
     }
-    start = time.monotonic()
+    start = time.process_time()
 
     assert len(read(content).document["endpoints"]) == 10_000
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_names_that_all_become_the_same_take_no_longer():
     ["/* ", '\\"', '"', "// ", ",", "{", "[ /*", '"\\', "\n", "/*/", "& ", "? ", "- ", "!! ", "a = \n", "[[a]]\n"],
 )
 def test_no_text_takes_long_to_refuse(part):
-    start = time.monotonic()
+    start = time.process_time()
     for lead in ("{", "", '{"', "/*"):
         said(lead + part * 20_000)
         said((lead + part * 20_000).encode(), filename="x.json")
 
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from routing.engine.canonical import document_digest
 from routing.engine.validation import parse_document, to_document
@@ -106,6 +108,30 @@ def test_yaml_is_written_to_be_read_by_people():
         "version: 1\nendpoints:\n- name: a\n  kind: declared\n  description: |-\n    One.\n    Two.\n  tags: [web, http]\n"
         f"  use_when:\n  - {'x' * 50}\n  - {'y' * 50}\n"
     )
+
+
+@given(st.text(st.sampled_from("a 😀𝒳👩\u200d💻\ue000\ue001é\\\n\":#'")))
+def test_all_that_can_be_seen_is_written_as_it_is(text):
+    document = {"version": 1, "endpoints": [{"name": "a", "kind": "declared", "description": text, "tags": ["😀"]}]}
+
+    written = write_yaml(document)
+
+    assert "tags: [😀]" in written
+    assert not re.search(r"(?<!\\)(\\\\)*\\U000", written)
+    assert [written.count(one) for one in "😀𝒳\ue000\ue001"] == [
+        text.count("😀") + 1,
+        *map(text.count, "𝒳\ue000\ue001"),
+    ]
+    assert read(written).document["endpoints"][0].get("description", "") == text
+
+
+def test_a_code_that_is_spelled_out_stays_spelled_out():
+    document = {"version": 1, "endpoints": [{"name": "a", "kind": "declared", "description": r"\U0001F600 is 😀"}]}
+
+    written = write_yaml(document)
+
+    assert r"description: \U0001F600 is 😀" in written
+    assert read(written).document["endpoints"][0]["description"] == r"\U0001F600 is 😀"
 
 
 def test_equal_parts_are_written_out_without_anchors():

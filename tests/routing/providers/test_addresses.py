@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import threading
+import time
 
 import pytest
 
-from routing.providers import transport
+from routing.providers import names, place
 from routing.providers.addresses import Destinations, is_private, is_refused, reason_at_save, written
 from routing.providers.transport import CallFailed, Server
 from tests.fake_server import serving
@@ -157,7 +159,7 @@ def test_a_name_that_changes_its_meaning_is_connected_to_where_it_was_looked_at(
 
     with serving(lambda *_: (200, {"ok": True})) as fake:
         port = int(fake.url.rpartition(":")[2])
-        monkeypatch.setattr(transport.socket, "getaddrinfo", _only_by_name(lookup, transport.socket.getaddrinfo))
+        monkeypatch.setattr(place.socket, "getaddrinfo", _only_by_name(lookup, place.socket.getaddrinfo))
         server = Server(f"http://mcp.example:{port}", Destinations.of(["mcp.example"]))
         assert _call(server) == {"ok": True}
 
@@ -173,7 +175,7 @@ def _only_by_name(ours, real):
 
 def test_a_name_with_one_bad_address_among_good_ones_is_not_called(monkeypatch):
     entries = [(2, 1, 6, "", (one, 80)) for one in ("93.184.216.34", "10.0.0.1")]
-    monkeypatch.setattr(transport.socket, "getaddrinfo", lambda *_, **__: entries)
+    monkeypatch.setattr(place.socket, "getaddrinfo", lambda *_, **__: entries)
 
     with pytest.raises(CallFailed, match="allow list"):
         _call(Server("http://mcp.example", NONE))
@@ -211,3 +213,29 @@ def test_a_server_without_tls_is_told_so():
         _call(Server(fake.url.replace("http:", "https:")))
 
     assert failed.value.code == "tls"
+
+
+def test_a_name_is_looked_up_within_its_bound_and_what_was_found_is_remembered(monkeypatch):
+    asked: list[str] = []
+
+    def look_up(host, port):
+        asked.append(host)
+        return ["10.0.0.7", "fe80::1%eth0"]
+
+    monkeypatch.setattr(names, "lookup", look_up)
+    found = [names.addresses_of("models.lan", 443) for _ in range(2)]
+
+    assert found == [[ipaddress.ip_address("10.0.0.7"), ipaddress.ip_address("fe80::1")]] * 2
+    assert asked == ["models.lan"]
+
+
+def test_a_lookup_that_hangs_counts_as_nothing_found_and_holds_nobody_up(monkeypatch):
+    ends = threading.Event()
+    monkeypatch.setattr(names, "lookup", lambda host, port: ends.wait(30) and [])
+    began = time.monotonic()
+
+    try:
+        assert names.addresses_of("slow.example", 443, patience_s=0.05) == []
+        assert time.monotonic() - began < 5
+    finally:
+        ends.set()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from routing.engine.registry import Endpoint, Registry
-from routing.providers import transport
+from routing.providers import place
+from routing.providers.addresses import is_refused
 from routing.providers.encoders.base import EncoderError
 from routing.providers.encoders.local import LocalEncoder, is_usable
 from routing.providers.encoders.remote import RemoteEncoder, find_endpoint
@@ -132,12 +133,12 @@ def test_vectors_may_be_compared_where_address_and_model_are_the_same():
     ],
 )
 def test_addresses_that_no_server_of_models_has_are_refused(address, refused):
-    assert transport.is_refused(ipaddress.ip_address(address)) is refused
+    assert is_refused(ipaddress.ip_address(address)) is refused
 
 
 def test_a_name_that_leads_to_a_refused_address_is_not_called(monkeypatch):
     entry = (2, 1, 6, "", ("169.254.169.254", 80))
-    monkeypatch.setattr(transport.socket, "getaddrinfo", lambda *_, **__: [entry])
+    monkeypatch.setattr(place.socket, "getaddrinfo", lambda *_, **__: [entry])
 
     with pytest.raises(EncoderError, match="no server of models or tools has"):
         RemoteEncoder(model(url="http://models.example")).encode(["a"])
@@ -145,7 +146,7 @@ def test_a_name_that_leads_to_a_refused_address_is_not_called(monkeypatch):
 
 def test_a_secret_does_not_travel_in_the_clear_to_a_public_address(monkeypatch):
     monkeypatch.setenv("VECTORS_KEY", "hidden")
-    monkeypatch.setattr(transport.socket, "getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("93.184.216.34", 80))])
+    monkeypatch.setattr(place.socket, "getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("93.184.216.34", 80))])
 
     with pytest.raises(EncoderError, match="https only") as failed:
         RemoteEncoder(model(url="http://models.example", credential="env:VECTORS_KEY")).encode(["a"])

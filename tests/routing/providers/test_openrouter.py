@@ -25,7 +25,8 @@ from routing.engine import (
     Usage,
 )
 from routing.engine.registry import Provider
-from routing.providers import OpenRouterConfig, OpenRouterJevProvider
+from routing.providers import OpenRouterConfig, OpenRouterJevProvider, place
+from routing.providers.addresses import Destinations
 from tests.fake_decisions import MODEL, FakeDecisions, decisions_server
 
 KEY = "sk-test-0123456789abcdef"
@@ -385,7 +386,7 @@ async def test_what_comes_too_late_is_a_timeout_by_the_deadline(mode):
 @pytest.mark.asyncio
 async def test_calls_that_ended_too_late_or_were_given_up_leave_the_pool_whole():
     with decisions_server("hang", "hang", "hang", "reset", "ok") as server:
-        async with provider_of(server, timeout_seconds=1.0, max_connections=2) as provider:
+        async with provider_of(server, timeout_seconds=2.0, max_connections=2) as provider:
 
             async def fails(within_s: float) -> None:
                 with pytest.raises((ProviderError, TimeoutError)):
@@ -729,3 +730,84 @@ def test_an_account_that_cannot_be_used_says_why(changes, said):
     account = Provider(**{"name": "p", "kind": "openrouter", **changes})
     with pytest.raises(RouterConfigurationError, match=said):
         OpenRouterJevProvider.from_account(account, env={"OPENROUTER_API_KEY": KEY})
+
+
+# --- Hedging, keys read anew, and addresses that are looked at --------------------------------------------------------
+@pytest.mark.asyncio
+async def test_a_request_that_is_slow_is_sent_again_and_the_first_answer_is_taken():
+    with decisions_server("hang", "ok") as server:
+        provider = OpenRouterJevProvider(KEY, config=OpenRouterConfig(url=server.url), hedge_after_s=0.05)
+        choice = await ask(provider)
+
+    assert (choice.choice, choice.requests, len(server.requests)) == ("read_file", 2, 2)
+
+
+@pytest.mark.asyncio
+async def test_a_quick_answer_is_not_hedged_and_a_quick_failure_is_none_to_wait_for():
+    with decisions_server("ok", "status:400") as server:
+        provider = OpenRouterJevProvider(KEY, config=OpenRouterConfig(url=server.url), hedge_after_s=30)
+        choice = await provider.choose(state="{}", instructions="Pick one.", criteria=CRITERIA)
+        with pytest.raises(ProviderError) as caught:
+            await ask(provider)
+
+    assert (choice.requests, caught.value.status, len(server.requests)) == (1, 400, 2)
+
+
+@pytest.mark.asyncio
+async def test_two_tries_that_both_fail_are_one_failure():
+    with decisions_server("late_reset", "reset", slow_s=0.2) as server:
+        provider = OpenRouterJevProvider(KEY, config=OpenRouterConfig(url=server.url), hedge_after_s=0.02)
+        with pytest.raises(ProviderError) as caught:
+            await ask(provider)
+
+    assert (caught.value.kind, len(server.requests)) == ("connection", 2)
+
+
+@pytest.mark.asyncio
+async def test_a_key_is_read_anew_for_each_choice_and_never_kept_in_an_error():
+    keys = iter(["sk-first-00000000", "sk-first-00000000", "sk-second-1111111"])
+    with decisions_server("ok", "echo:490") as server:
+        provider = OpenRouterJevProvider(lambda: next(keys), config=OpenRouterConfig(url=server.url))
+        await provider.choose(state="{}", instructions="Pick one.", criteria=CRITERIA)
+        with pytest.raises(ProviderError) as caught:
+            await ask(provider)
+
+    assert [request.key for request in server.requests] == ["sk-first-00000000", "sk-second-1111111"]
+    assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.asyncio
+async def test_a_workspace_opens_private_addresses_and_nothing_is_sent_elsewhere():
+    with decisions_server() as server:
+        config = OpenRouterConfig(url=server.url)
+        shut = OpenRouterJevProvider(KEY, config=config, allow=Destinations())
+        with pytest.raises(ProviderError) as caught:
+            await ask(shut)
+        opened = OpenRouterJevProvider(KEY, config=config, allow=Destinations.of(["127.0.0.0/8"]))
+        choice = await ask(opened)
+
+    assert (caught.value.kind, shut.request_count) == ("refused", 0)
+    assert "allow list" in str(caught.value)
+    assert (choice.choice, len(server.requests)) == ("read_file", 1)
+
+
+@pytest.mark.asyncio
+async def test_the_address_that_was_looked_at_is_the_one_connected_to(monkeypatch):
+    with decisions_server() as server:
+        port = int(server.url.rpartition(":")[2])
+        real, asked = place.socket.getaddrinfo, []
+
+        def look_up(host, *more, **settings):
+            asked.append(host)
+            return real("127.0.0.1" if host == "jev.example" else host, *more, **settings)
+
+        monkeypatch.setattr(place.socket, "getaddrinfo", look_up)
+        config = OpenRouterConfig(url=f"http://jev.example:{port}")
+        provider = OpenRouterJevProvider(KEY, config=config, allow=Destinations.of([f"jev.example:{port}"]))
+        for _ in range(2):
+            await provider.choose(state="{}", instructions="Pick one.", criteria=CRITERIA)
+        await provider.aclose()
+
+    assert asked.count("jev.example") == 1
+    assert [request.headers["host"] for request in server.requests] == [f"jev.example:{port}"] * 2
+    assert server.connections == 1

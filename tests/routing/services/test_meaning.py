@@ -10,7 +10,7 @@ import pytest
 
 from routing import bus, generation, vectors
 from routing.models import Decision, Event, PendingEvent, TextVector
-from routing.services import decisions, ledger, meaning, registry, revisions
+from routing.services import decisions, ledger, meaning, registry, revisions, workspaces
 from routing.snapshot import live
 from tests.embeddings import embeddings_server
 from tests.routing.conftest import DOCUMENT
@@ -43,6 +43,7 @@ def model(url: str, **more):
 
 
 def publish(workspace, by, *endpoints, **more):
+    workspaces.configure(workspace, {"allow_private": ["127.0.0.0/8"]}, by=by)
     document = {**DOCUMENT, **more, "endpoints": [*DOCUMENT["endpoints"], *endpoints]}
     registry.replace_working_copy(workspace, document, by=by)
     revisions.publish(workspace, message="With an encoder", by=by)
@@ -305,3 +306,15 @@ def test_without_an_encoder_there_is_no_deep_tier(published, caller):
 
     assert vectors.of(live(published.pk)) is None
     assert decisions.resolve(caller, AMBIGUOUS, tier="deep")["tier"] == "static"
+
+
+def test_an_encoder_in_a_private_network_is_left_alone_until_the_workspace_lets_it_through(
+    caller, published, by, server
+):
+    publish(published, by, model(server.url))
+    workspaces.configure(published, {"allow_private": []}, by=by)
+    refused = meaning.make(published.pk)
+    workspaces.configure(published, {"allow_private": ["127.0.0.0/8"]}, by=by)
+
+    assert (refused, server.requests) == (0, [])
+    assert meaning.make(published.pk) > 0

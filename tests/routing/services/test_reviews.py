@@ -7,7 +7,7 @@ import pytest
 from django.apps import apps
 
 from routing.choices import RevisionState
-from routing.errors import InvalidRequest, NeedsApproval, NotAllowed, Superseded
+from routing.errors import InvalidRequest, NeedsApproval, NotAllowed, StaleDraft, Superseded
 from routing.models import Actor, Edit, Revision, Workspace
 from routing.reviewing import edits_of, standing, touching
 from routing.services import entries, registry, reviews, revisions
@@ -124,6 +124,17 @@ def test_an_edit_in_the_draft_takes_the_approvals_of_the_proposal(careful):
     assert len(found(careful).given) == 1
 
 
+def test_what_the_draft_no_longer_says_is_not_approved_unless_the_draft_was_discarded(careful):
+    entries.edit(careful, "endpoints", "hitspec", {"tags": ["web"]}, by=ADA)
+    with pytest.raises(StaleDraft, match="nothing was counted"):
+        reviews.approve(careful, 3, by=BEN)
+    given = found(careful).given
+    registry.discard_draft(careful, by=ADA)
+    reviews.approve(careful, 3, by=BEN)
+
+    assert (given, len(found(careful).given)) == ((), 1)
+
+
 def test_saying_the_same_again_takes_no_approval(careful):
     reviews.approve(careful, 3, by=BEN)
     registry.put(careful, changed(), message="", seen=None, by=ADA)
@@ -143,6 +154,18 @@ def test_a_rejected_proposal_keeps_its_reason_and_never_goes_live(careful):
             act()
     again, is_new, _ = registry.put(careful, changed(), message="", seen=None, by=ADA)
     assert (again.number, is_new, again.state) == (4, True, "proposed")
+
+
+@pytest.mark.parametrize("emergency", [True, False])
+def test_a_rejected_draft_is_not_published_unless_it_is_proposed_anew(careful, emergency):
+    Workspace.objects.filter(pk=careful.pk).update(approvals_needed=0)
+    reviews.reject(careful, 3, reason="The words are misleading", by=CAM)
+
+    with pytest.raises(Superseded, match="rejected as revision 3; propose it again"):
+        revisions.publish(careful, message="Now", emergency=emergency, by=CAM)
+    registry.propose_draft(careful, message="Once more", by=ADA)
+
+    assert revisions.publish(careful, message="Now", emergency=emergency, by=CAM).number == 4
 
 
 def test_a_rejection_needs_a_reason(careful):

@@ -1,0 +1,42 @@
+"""What the policy's providers think of the first tools, as a search asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from django.db import connection
+
+from routing.engine import HarnessState, RouteDecision, ToolDescriptor
+from routing.engine.policies import EffectivePolicy
+from routing.services import providers
+from routing.services.providers import Routed
+from routing.snapshot import Live
+
+LOCAL = "local"
+
+
+class Opinion:
+    """Asked while the search waits. `requests` counts what went to others than the provider in this process."""
+
+    def __init__(self, live: Live, policy: EffectivePolicy) -> None:
+        self._live = live
+        self._policy = policy
+        self.requests = 0
+
+    async def route(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> RouteDecision:
+        """Where no provider answers, a fallback: all tools are alike then."""
+        routed = await asyncio.to_thread(self._ask, state, tools)
+        if routed is None:
+            return RouteDecision(fallback=True, fallback_reason="provider_error")
+        if routed.provider != LOCAL:
+            self.requests += routed.requests
+        return routed.decision
+
+    def _ask(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> Routed | None:
+        try:
+            return providers.decide(self._live, self._policy, None, state, tools)
+        except (providers.RouteFailed, ValueError):  # nobody answered, or a tool has the reserved name
+            return None
+        finally:
+            connection.close()  # of this thread, which ends with the search
