@@ -66,6 +66,21 @@ def _start(sender: Any = None, **_: Any) -> None:
     name = str(getattr(sender, "hostname", "worker")).split("@")[0]
     threading.Thread(target=_beat, args=(name,), name="heart", daemon=True).start()
     _watch_revisions()
+    if name == "decide":
+        _read_what_waits()
+
+
+def _read_what_waits() -> None:
+    """Who was to read the relay before may have died with it."""
+    from routing import bus
+    from routing.services.decisions import relay
+    from routing.tasks import decide_relayed
+
+    try:
+        if relay.is_waiting():
+            decide_relayed.apply_async()
+    except bus.BusAway:
+        logger.info("bus away: the sweep will find what waits")
 
 
 @worker_process_init.connect
@@ -77,7 +92,10 @@ def _start_child(**_: Any) -> None:
 
 @worker_shutting_down.connect
 def _stop(**_: Any) -> None:
+    from routing.services.decisions import relay
+
     _stopping.set()
+    relay.stop()
 
 
 def _watch_revisions() -> None:

@@ -75,7 +75,11 @@ class Environment(BaseSettings):
         1, ge=1, le=32, alias="SWITCHYARD_WEB_PROCESSES", description="Web processes that `up` starts."
     )
     decide_threads: int = Field(
-        8, ge=1, le=256, alias="SWITCHYARD_DECIDE_THREADS", description="Threads of the worker that decides routes."
+        8,
+        ge=1,
+        le=256,
+        alias="SWITCHYARD_DECIDE_THREADS",
+        description="Threads of the worker that decides routes, beside the one for those that wait for no provider.",
     )
     search_processes: int = Field(
         2,

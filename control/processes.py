@@ -44,8 +44,8 @@ def web() -> tuple[str, ...]:
 
 
 def decide_worker(threads: int = 8) -> tuple[str, ...]:
-    """Decisions wait for providers: threads."""
-    return _worker("decide", "threads", threads)
+    """Decisions wait for providers: threads, and one more for those that wait for nobody."""
+    return _worker("decide", "threads", threads + 1)
 
 
 def search_worker(processes: int = 2) -> tuple[str, ...]:

@@ -137,6 +137,16 @@ def ask(function: Any, *args: Any, **kwargs: Any) -> Any:
     return _call(function, *args, **kwargs)
 
 
+def wait_for_first(key: str, seconds: float) -> bytes | None:
+    """Take the first of a list, and wait for it; None when none came. To wait here is no sign of a bus that is away."""
+    _breaker.check()
+    try:
+        found: Any = client().blpop([key], timeout=seconds)
+    except (redis.RedisError, OSError) as error:
+        raise BusAway(type(error).__name__) from None
+    return found[1] if found else None
+
+
 def ping() -> None:
     _call(client().ping)
 

@@ -35,6 +35,12 @@ def decide(*decision_ids: str) -> None:
 
 
 @shared_task(ignore_result=True)
+def decide_relayed() -> None:
+    """Make quick decisions for as long as they come; returns at once where this process does so already."""
+    decisions.run_relayed()
+
+
+@shared_task(ignore_result=True)
 def run_search(decision_id: str) -> None:
     """Look ahead for a queued search, among those that compute; as `decide` otherwise."""
     decisions.run(UUID(decision_id))
@@ -136,6 +142,10 @@ def _send_decisions(type_: str, *decision_ids: str) -> None:
     task.apply_async(decision_ids)
 
 
+def _call_decider() -> None:
+    decide_relayed.apply_async(expires=30)
+
+
 def _send_vectors(workspace_id: str) -> None:
     make_vectors.apply_async((workspace_id,), expires=meaning.CLAIM_S)
 
@@ -162,4 +172,4 @@ inspections.workers.through(_send_inspection)
 replays.workers.through(_send_replay)
 meaning.on_missing(_send_vectors)
 ledger.on_wake(_wake_writer)
-decisions.on_enqueue(_send_decisions)
+decisions.on_enqueue(_send_decisions, _call_decider)

@@ -14,7 +14,7 @@ from routing.services.decisions.resolve import (
     resolve_on_loop,
 )
 from routing.services.decisions.route import RouteRequest, draft_route, request_route
-from routing.services.decisions.running import run
+from routing.services.decisions.running import run, run_relayed
 from routing.services.decisions.sweep import sweep
 
 __all__ = [
@@ -36,5 +36,6 @@ __all__ = [
     "resolve_lane",
     "resolve_on_loop",
     "run",
+    "run_relayed",
     "sweep",
 ]

@@ -15,19 +15,20 @@ from routing.choices import DecisionState
 from routing.errors import Unavailable
 from routing.models import Decision
 from routing.sealing import seal
+from routing.services.decisions import relay
 from routing.services.decisions.caller import Caller
 from routing.services.ledger.insert import insert
 
 logger = logging.getLogger(__name__)
-# Decisions of one message: one thread of one worker makes them, and their answers wait for each other.
-MOST_TOGETHER = 8
 _send: Callable[..., None] | None = None
+_call: Callable[[], None] | None = None
 
 
-def on_enqueue(send: Callable[..., None]) -> None:
-    """Tell this service how ids reach the workers for their type of decision: `send(type, *ids)` (routing.tasks does)."""
-    global _send
-    _send = send
+def on_enqueue(send: Callable[..., None], call: Callable[[], None]) -> None:
+    """Tell this service how ids reach the workers for their type of decision, `send(type, *ids)`, and how one of them is
+    called to read the relay (routing.tasks does)."""
+    global _send, _call
+    _send, _call = send, call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,21 +82,17 @@ def _columns(row: Decision) -> dict[str, Any]:
 
 def enqueue(requests: Sequence[Request]) -> None:
     """Send ids to the workers. When that fails the sweep sends them again: the rows are kept."""
-    if _send is None:
+    if _send is None or _call is None:
         return
+    alone = [request.row for request in requests if request.waits]
+    quick = [str(request.row.pk) for request in requests if not request.waits]
     try:
-        bus.ping()  # the transport of tasks has more patience with a bus that hangs than whoever waits for an answer
-        for type_, ids in _messages(requests):
-            _send(type_, *ids)
+        # The transport of tasks has more patience with a bus that hangs than whoever waits for an answer: the bus is asked first.
+        if quick and relay.put(quick):
+            _call()
+        if alone:
+            bus.ping()
+        for row in alone:  # each a message, so that they wait beside each other
+            _send(row.type, str(row.pk))
     except Exception as error:  # whatever the transport raises
         logger.warning("decisions could not be sent to a worker yet: %s", type(error).__name__)
-
-
-def _messages(requests: Sequence[Request]) -> list[tuple[str, list[str]]]:
-    """Types and ids, message by message. Decisions that wait for others are sent alone, so that they wait beside each other."""
-    alone = [(request.row.type, [str(request.row.pk)]) for request in requests if request.waits]
-    quick = [request.row for request in requests if not request.waits]
-    for type_ in {row.type for row in quick}:
-        ids = [str(row.pk) for row in quick if row.type == type_]
-        alone += [(type_, ids[at : at + MOST_TOGETHER]) for at in range(0, len(ids), MOST_TOGETHER)]
-    return alone

@@ -23,6 +23,7 @@ from routing.errors import RoutingError
 from routing.models import Decision
 from routing.sealing import Unsealable, unseal
 from routing.services import ledger, sessions
+from routing.services.decisions import relay
 from routing.services.decisions.claims import claim_all
 from routing.services.decisions.messages import message
 from routing.services.decisions.resolve_worker import decide_resolve
@@ -38,6 +39,15 @@ DECIDERS: Mapping[str, Callable[[Decision, Mapping[str, Any]], Result]] = {
     DecisionType.RESOLVE: decide_resolve,
     DecisionType.SEARCH: decide_search,
 }
+
+
+# Quick decisions that are made in turn and finished together: their answers wait for each other.
+MOST_TOGETHER = 8
+
+
+def run_relayed() -> None:
+    """Decide what comes by the relay, until nothing came for a while. Raises BusAway and DatabaseError."""
+    relay.read(run, MOST_TOGETHER)
 
 
 def run(*decision_ids: UUID) -> None:

@@ -19,6 +19,7 @@ from routing.services.decisions import desk, queue, running
 from routing.services.providers import routers
 from tests.control.api.asking import Heard, ask, heard
 from tests.routing.conftest import EDITOR
+from tests.workers import work_at_once
 
 PATH = "/api/v1/route"
 FETCH = {"goal": "fetch https://example.com/guide as Markdown"}
@@ -29,15 +30,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def working(monkeypatch) -> list[tuple[str, ...]]:
-    """A worker that takes what a message names as soon as it is committed; the messages."""
-    messages: list[tuple[str, ...]] = []
+    """A worker that takes what it is sent as soon as it is committed; what it took together."""
+    rounds: list[tuple[str, ...]] = []
 
-    def take(_: str, *ids: str) -> None:
-        messages.append(ids)
-        decisions.run(*map(UUID, ids))
+    def take(*ids: UUID) -> None:
+        rounds.append(tuple(map(str, ids)))
+        decisions.run(*ids)
 
-    monkeypatch.setattr(queue, "_send", take)
-    return messages
+    work_at_once(monkeypatch, take)
+    return rounds
 
 
 def without_own(answer: Any) -> Any:
@@ -112,7 +113,7 @@ def test_a_route_of_a_session_counts_a_step_of_it(key, working):
     assert answer.body["session"]["steps"] == session["steps"] + 1
 
 
-def test_every_one_of_many_at_once_is_kept_once_and_they_share_messages(key, workspace, working):
+def test_every_one_of_many_at_once_is_kept_once_and_they_are_made_together(key, workspace, working):
     async def many() -> list[Heard]:
         try:
             return await asyncio.gather(*(ask(key, BROUGHT, path=PATH) for _ in range(40)))
@@ -125,7 +126,7 @@ def test_every_one_of_many_at_once_is_kept_once_and_they_share_messages(key, wor
     assert {answer.status for answer in answers} == {200}
     promised = sorted(answer.body["decision_id"] for answer in answers)
     assert sorted(one for ids in working for one in ids) == promised
-    assert len(working) < 40 and max(map(len, working)) <= queue.MOST_TOGETHER
+    assert len(working) < 40 and max(map(len, working)) <= running.MOST_TOGETHER
     assert sorted(Event.objects.values_list("decision_id", flat=True)) == promised
     assert ledger.verify(workspace).ok
 

@@ -9,8 +9,8 @@ import pytest
 
 from routing.models import Decision, Event
 from routing.services import decisions, ledger, registry, revisions
-from routing.services.decisions import queue
 from tests.routing.conftest import EDITOR
+from tests.workers import work_at_once
 
 FETCH = "fetch https://example.com/guide as Markdown"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,7 +29,7 @@ def on_a_worker(workspace):
 @pytest.fixture
 def working(monkeypatch):
     """A worker that takes each id as soon as it is committed."""
-    monkeypatch.setattr(queue, "_send", lambda _, *ids: decisions.run(*map(UUID, ids)))
+    work_at_once(monkeypatch)
 
 
 def without_own(answer):

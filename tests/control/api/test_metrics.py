@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.utils import timezone
@@ -15,11 +14,11 @@ from control.keys import create_key
 from routing import bus, totals
 from routing.models import Minute
 from routing.models.actor import SYSTEM
-from routing.services import decisions, ledger, registry
-from routing.services.decisions import queue
+from routing.services import ledger, registry
 from tests.control.api import test_route_providers as routed
 from tests.fake_decisions import decisions_server
 from tests.routing.conftest import EDITOR
+from tests.workers import work_at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FETCH = "fetch https://example.com/guide as Markdown"
@@ -91,7 +90,6 @@ def test_minutes_of_earlier_days_are_read_once_and_counted_still(workspace, read
 
 
 def test_requests_that_wait_are_told(workspace, api, read, monkeypatch):
-    monkeypatch.setattr(queue, "_send", lambda *_: None)
     assert api.post("/route", {"goal": "read it", "tools": [{"name": "read_file"}], "wait_ms": 0})[0] == 202
 
     assert read()["switchyard_decisions_waiting", "queued", "route"] == 1
@@ -99,7 +97,7 @@ def test_requests_that_wait_are_told(workspace, api, read, monkeypatch):
 
 def test_the_circuit_and_the_month_of_a_provider_are_told(workspace, api, read, monkeypatch):
     monkeypatch.setenv("JEV_KEY", routed.KEY)
-    monkeypatch.setattr(queue, "_send", lambda _, *ids: decisions.run(*map(UUID, ids)))
+    work_at_once(monkeypatch)
     with decisions_server("ok", "status:503") as server:
         routed.publish(workspace, server.url, breaker_failures=1, breaker_open_s=300)
         for number in range(2):

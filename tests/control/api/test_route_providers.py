@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from uuid import UUID
 
 import pytest
 
 from routing import bus
 from routing.models import AuditEntry, Decision, Event, ProviderHour
-from routing.services import decisions, ledger, registry, revisions, workspaces
-from routing.services.decisions import queue
+from routing.services import ledger, registry, revisions, workspaces
 from routing.services.providers import routers
 from tests.fake_decisions import MODEL, decisions_server
 from tests.routing.conftest import EDITOR
 from tests.routing.services.test_providers import TABLE
+from tests.workers import work_at_once
 
 KEY = "sk-test-0123456789abcdef"
 CANARY = "canary7q2x"
@@ -34,7 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def working(monkeypatch):
     """A worker that takes each id as soon as it is committed, and has the account's key."""
-    monkeypatch.setattr(queue, "_send", lambda _, *ids: decisions.run(*map(UUID, ids)))
+    work_at_once(monkeypatch)
     monkeypatch.setenv("JEV_KEY", KEY)
     yield
     routers.forget()
