@@ -176,7 +176,7 @@ def live_address(transactional_db: None) -> Iterator[str]:
 # --- Installations of real processes ----------------------------------------------------------------------------------
 @pytest.fixture(scope="session")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """One installation with the demo content, started by `manage.py up`, for all tests that only use it."""
+    """One installation with the demo content, started by `manage.py up`, for all tests that only use it (group `installation`)."""
     from tests.installation import Installation
 
     with Installation.started(tmp_path_factory.mktemp("installation"), "--demo") as running:

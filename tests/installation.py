@@ -1,4 +1,8 @@
-"""An installation of real processes for tests: started by `manage.py up`, or service by service on given servers."""
+"""An installation of real processes for tests: started by `manage.py up`, or service by service on given servers.
+
+A start costs seconds of the processor, and the tests share two cores: whoever only uses an installation takes the one of the
+session (`installation` of tests/conftest.py), and one of its own begins with `PREPARED` unless the first start is what is tested.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -22,11 +28,12 @@ from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 from control import processes
-from tests.settings import NUMBER
+from tests.settings import NUMBER, PLACE, WORKER
 
 ROOT = Path(__file__).resolve().parents[1]
 MANAGE = [sys.executable, str(ROOT / "manage.py")]
 PATIENCE_S = 90
+PREPARED = "--prepared"  # among the options of a start: in a data dir as a first start without demo content leaves it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +72,9 @@ class Installation:
     def start(cls, directory: Path, *options: str, **variables: str) -> Installation:
         environment = _environment(directory) | variables
         directory.parent.mkdir(parents=True, exist_ok=True)
+        if PREPARED in options:
+            shutil.copytree(_prepared(), directory)
+            options = tuple(option for option in options if option != PREPARED)
         path = directory.parent / f"up-{uuid4().hex[:8]}.log"
         with path.open("wb") as log:
             command = [*MANAGE, "up", "--port", "0", "--data-dir", str(directory), *options]
@@ -93,9 +103,9 @@ class Installation:
         return time.monotonic() - began
 
     def end(self) -> None:
-        if self.parent.poll() is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.stop()
+        """At once: nobody looks at it any more, and to stop in good order takes seconds."""
+        self.parent.kill()
+        self.parent.wait(timeout=20)
         for pid in self.pids():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -154,6 +164,12 @@ class Installation:
             os.killpg(dead.pid, signal.SIGKILL)
         dead.wait(timeout=10)
         self.services[name] = (process, _service(process, self.directory, self.environment))
+
+    def let_claims_end(self) -> None:
+        """As if so much time had passed that whoever holds a decision has lost it: the next sweep queues it again."""
+        with contextlib.closing(sqlite3.connect(self.directory / "switchyard.sqlite3", timeout=20)) as database:
+            database.execute("UPDATE routing_decision SET claimed_until = created_at WHERE state = 'running'")
+            database.commit()
 
     def signal(self, pids: list[int], number: signal.Signals) -> None:
         assert pids
@@ -218,6 +234,31 @@ def _environment(directory: Path) -> dict[str, str]:
         and name not in ("DATABASE_URL", "REDIS_URL")
     }
     return kept | {"SWITCHYARD_DATA_DIR": str(directory)}
+
+
+def _prepared() -> Path:
+    """A data dir as a first start leaves it, made once for all processes of a test run."""
+    template = Path(os.environ[PLACE]) / "prepared"
+    if not template.exists():
+        draft = template.with_name(f"prepared-{WORKER}")
+        environment = _environment(draft) | {"DJANGO_SETTINGS_MODULE": "control.settings"}
+        subprocess.run([sys.executable, "-c", _PREPARE], env=environment, cwd=ROOT, check=True, timeout=120)
+        with contextlib.suppress(OSError):  # another process was quicker
+            draft.rename(template)
+    return template
+
+
+_PREPARE = """
+import django
+django.setup()
+from control import place, preparation, prepared
+from control.environment import environment
+place.prepare_data_dir(environment.data_dir)
+preparation.migrate(print)
+preparation.first_content(url="http://127.0.0.1", is_loopback=True, demo=False, say=print)
+preparation.close_connections()
+prepared.note()
+"""
 
 
 # --- Services started by hand on real servers -------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 from control.web import connect
 from tests.installation import Installation
 
+pytestmark = [pytest.mark.flow, pytest.mark.embedded, pytest.mark.xdist_group("installation")]
 ROOT = Path(__file__).parents[2]
 GRAPH = {
     "root_state": "root",

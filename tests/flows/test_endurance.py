@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.installation import Installation, eventually
+from tests.installation import PREPARED, Installation, eventually
 
 pytestmark = [pytest.mark.flow, pytest.mark.embedded, pytest.mark.xdist_group("endurance")]
 
@@ -23,7 +23,7 @@ CANARY = "zq7canaryvx"
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    with Installation.started(tmp_path_factory.mktemp("endurance"), "--empty") as installation:
+    with Installation.started(tmp_path_factory.mktemp("endurance"), PREPARED) as installation:
         installation.command("import_registry", str(REGISTRY), "--publish", "-m", "Endurance")
         yield installation
 

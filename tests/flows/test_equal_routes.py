@@ -16,27 +16,31 @@ import pytest
 
 from control import processes
 from tests.fake_decisions import decisions_server
-from tests.installation import ROOT, Installation, eventually
+from tests.installation import PREPARED, ROOT, Installation, eventually
 
 pytestmark = [pytest.mark.flow, pytest.mark.embedded, pytest.mark.xdist_group("equal_routes")]
 TOOLS = [{"name": "read_file", "description": "Read one file"}, {"name": "write_file", "description": "Replace a file"}]
-MANY = 50
+MANY, THREADS = 50, 8
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     place = tmp_path_factory.mktemp("equal")
-    variables = {"SWITCHYARD_WEB_PROCESSES": "2", "JEV_KEY": "sk-test-0123456789abcdef"}
-    with Installation.started(place, "--empty", **variables) as installation:
+    variables = {
+        "SWITCHYARD_WEB_PROCESSES": "2",
+        "SWITCHYARD_DECIDE_THREADS": str(THREADS),
+        "JEV_KEY": "sk-test-0123456789abcdef",
+    }
+    with Installation.started(place, PREPARED, **variables) as installation:
         # Another worker beside the installation's own, as a second machine has one.
-        command = [sys.executable, "-m", *processes.decide_worker(8)]
+        command = [sys.executable, "-m", *processes.decide_worker(THREADS)]
         command[command.index("decide@%h")] = "decide-2@%h"
         other = subprocess.Popen(command, cwd=ROOT, env=installation.environment, stdout=subprocess.DEVNULL)
         try:
             eventually(lambda: len(installation.workers("decide")) >= 2, 60)
             yield installation
         finally:
-            other.terminate()
+            other.kill()
             other.wait(timeout=20)
 
 
@@ -109,6 +113,9 @@ def test_one_that_dies_while_it_asks_for_all_is_stepped_in_for(running: Installa
         waiting = [pool.submit(ask, running, "read what a dying worker asked for") for _ in range(MANY)]
         eventually(lambda: server.requests)
         os.kill(asker(running, server.requests[0].port), signal.SIGKILL)
+        # All others are answered by the one that steps in; the dead one's threads held at most so many.
+        eventually(lambda: sum(one.done() for one in waiting) >= MANY - THREADS, 60)
+        running.let_claims_end()
         answers = [one.result(timeout=60) for one in waiting]
 
     assert {(answer["tool"], answer["fallback"]) for answer in answers} == {("read_file", False)}

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.installation import Installation, Stream, eventually, on_servers
+from tests.installation import PREPARED, Installation, Stream, eventually, on_servers
 
 pytestmark = [pytest.mark.flow, pytest.mark.xdist_group("journey")]
 
@@ -30,7 +30,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     start = (
         on_servers(place, database_url, redis_url)
         if database_url and redis_url
-        else Installation.started(place, "--empty")
+        else Installation.started(place, PREPARED)
     )
     with start as installation:
         report = json.loads(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,21 +12,20 @@ import pytest
 from bench.searches import LARGE, graph
 from tests.installation import Installation, eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.embedded]
+pytestmark = [pytest.mark.flow, pytest.mark.embedded, pytest.mark.xdist_group("installation")]
 FINAL = ("finished", "failed", "cancelled")
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    with Installation.started(tmp_path_factory.mktemp("searches"), "--empty") as found:
-        scopes = [{"name": "default", "policies": ["default", "large"]}]
-        document = {"version": 1, "policies": [LARGE], "scopes": scopes}
-        proposed = found.call("PUT", "/api/v1/registry", {"document": document}).body
-        published = found.post(f"/api/v1/revisions/{proposed['revision']}/publish", {"message": "Large"})
-        assert published.status == 200, published.body
-        asked = {"query": "anything"}
-        eventually(lambda: found.post("/api/v1/resolve", asked).body["revision"] == published.body["revision"])
-        yield found
+def running(installation: Installation) -> Installation:
+    scopes = [{"name": "default", "policies": ["default", "large"]}]
+    document = {"version": 1, "policies": [LARGE], "scopes": scopes}
+    proposed = installation.call("PUT", "/api/v1/registry", {"document": document}).body
+    published = installation.post(f"/api/v1/revisions/{proposed['revision']}/publish", {"message": "Large"})
+    assert published.status == 200, published.body
+    asked = {"query": "anything"}
+    eventually(lambda: installation.post("/api/v1/resolve", asked).body["revision"] == published.body["revision"])
+    return installation
 
 
 def long_search(running: Installation, simulations: int) -> str:
@@ -48,6 +46,7 @@ def test_a_search_goes_on_after_its_worker_was_killed(running: Installation) -> 
     id_ = long_search(running, 2_000_000)
     eventually(lambda: search(running, id_)["progress"]["simulations"], 60)
     running.signal(running.workers("search"), signal.SIGKILL)
+    running.let_claims_end()
 
     found = eventually(lambda: (now := search(running, id_))["state"] in FINAL and now, 180)
 
@@ -83,5 +82,6 @@ def test_a_session_counts_each_route_once_although_workers_die(running: Installa
         answers = list(pool.map(route, range(16)))
     ids = [answer.body["decision_id"] for answer in answers if answer.status == 202]
     assert len(ids) == 16
+    running.let_claims_end()  # those of the living, too: whoever lost its claim counts nothing
     eventually(lambda: all(running.get(f"/api/v1/decisions/{one}").body["state"] == "finished" for one in ids), 120)
     assert running.get(f"/api/v1/sessions/{session}").body["steps"] == 16
