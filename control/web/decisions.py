@@ -218,6 +218,7 @@ def _find(workspace: Workspace, decision: uuid.UUID) -> Decision:
 def told(request: Any, workspace: Workspace, row: Decision) -> dict[str, Any]:
     events = listings.events_of(row)
     own = next((event for event in events if event.kind == "recommendation"), None)
+    recording = reading.of(row)
     # What a search weighed has a page of its own.
     bars = [] if row.type == "search" else figures.candidate_bars(row.candidates, by_field=row.type != "route")
     return {
@@ -245,7 +246,8 @@ def told(request: Any, workspace: Workspace, row: Decision) -> dict[str, Any]:
         "answered_by": telling.answered_by(row),
         "revision_row": _revision(workspace, row.revision),
         "canary": canary_state.of_decision(row),
-        "recording": reading.of(row),
+        "recording": recording,
+        "has_text": reading.has_text(recording),
         "stream": _stream(workspace, row),
         "labels": labels.told(row, request.actor.person),
     }

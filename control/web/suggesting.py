@@ -76,7 +76,7 @@ def begun(decision: Decision) -> ExpectationForm:
 
 def has_text(request: Any, decision: Decision | None) -> bool:
     """Whether the text of a decision was recorded and this person may read it."""
-    return decision is not None and allows(request.role, "query.read") and reading.of(decision) is not None
+    return decision is not None and allows(request.role, "query.read") and reading.has_text(reading.of(decision))
 
 
 def fill_in_text(request: Any, workspace: Workspace, decision: Decision | None, form: ExpectationForm) -> None:

@@ -1,7 +1,8 @@
 """Make recorded decisions again under two catalogs, and say which come out differently, and why.
 
 Both sides are asked the same way, so that what differs comes of the documents alone: no encoder, the same judge, the text as
-it was kept. A route is decided again from what its provider answered then; nobody is asked anything.
+it was kept. A route among the scope's tools that the local provider decides is put to it again; any other is decided again
+from what its provider answered then, and nobody is asked anything.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from routing.engine.batch import Question
 from routing.engine.catalog import Catalog
 from routing.engine.policy import AMBIGUOUS, CONFIDENT, NO_MATCH
 from routing.engine.registry import Registry
-from routing.engine.replay_ground import HANDED_BACK, SELECTED, Ground, Recorded, Side
-from routing.engine.replay_routes import decided_again, recorded_route
+from routing.engine.replay_ground import HANDED_BACK, SELECTED, Ground, Recorded, Route, Side
+from routing.engine.replay_routes import asks_local_alone, decided_again, recorded_route
 
 __all__ = [
     "BECAME",
@@ -27,8 +28,10 @@ __all__ = [
     "TO_BE_CONFIRMED",
     "Outcome",
     "Recorded",
+    "Route",
     "Side",
     "Tally",
+    "asks_local_alone",
     "change_of",
     "changed_entries",
     "decided_again",
@@ -74,9 +77,14 @@ class Tally:
             self.counts[outcome.change] += 1
 
 
-def replay(recorded: Iterable[Recorded], before: Catalog, after: Catalog) -> Iterator[Outcome | None]:
-    """One outcome for each decision, in order; None for one that cannot be made again. Equal questions are asked once."""
-    both, left = _Both(before, after), iter(recorded)
+def replay(
+    recorded: Iterable[Recorded], before: Catalog, after: Catalog, *, route: Route | None = None
+) -> Iterator[Outcome | None]:
+    """One outcome for each decision, in order; None for one that cannot be made again. Equal questions are asked once.
+
+    `route` puts a text to the local provider; without it all routes are decided again from recorded answers.
+    """
+    both, left = _Both(before, after, route), iter(recorded)
     while some := list(islice(left, AT_ONCE)):
         both.ask(some)
         yield from map(both.outcome, some)
@@ -85,17 +93,18 @@ def replay(recorded: Iterable[Recorded], before: Catalog, after: Catalog) -> Ite
 class _Both:
     """The two catalogs, what was asked of them already, and what differs between them."""
 
-    def __init__(self, before: Catalog, after: Catalog) -> None:
-        self.before, self.after = Ground(before), Ground(after)
+    def __init__(self, before: Catalog, after: Catalog, route: Route | None) -> None:
+        self.before, self.after = Ground(before, route), Ground(after, route)
         self.changed = changed_entries(before.registry, after.registry)
         self._sees_the_same: dict[str, bool] = {}
         self._asked: dict[tuple[str, str, str | None], tuple[Side, Side]] = {}
+        self._put: dict[tuple[str, str, str], tuple[Side, Side]] = {}
 
     def ask(self, some: Sequence[Recorded]) -> None:
         """Find both answers to those of these questions that are new, all of a scope at once."""
         wanted: dict[tuple[str, str | None], dict[str, Recorded]] = {}
         for one in some:
-            if one.text is None or one.scope not in self.before.catalog.scopes:
+            if one.route is not None or one.text is None or one.scope not in self.before.catalog.scopes:
                 continue
             if (one.scope, one.text, one.tier) not in self._asked:
                 wanted.setdefault((one.scope, one.tier), {}).setdefault(one.text, one)
@@ -107,7 +116,8 @@ class _Both:
         """What becomes of a decision whose question was asked."""
         if one.scope not in self.before.catalog.scopes:
             return None
-        sides = self._routed(one) if one.text is None else self._asked[one.scope, one.text, one.tier]
+        is_resolve = one.route is None and one.text is not None
+        sides = self._asked[one.scope, one.text or "", one.tier] if is_resolve else self._routed(one)
         if sides is None:
             return None
         before, after = sides
@@ -150,8 +160,18 @@ class _Both:
     def _routed(self, one: Recorded) -> tuple[Side, Side] | None:
         if one.route is None:
             return None
+        if self.before.can_put(one) and self.after.can_put(one):
+            return self._put_again(one)
         before, after = self.before.routed(one, one.route), self.after.routed(one, one.route)
         return None if before is None or after is None else (before, after)
+
+    def _put_again(self, one: Recorded) -> tuple[Side, Side]:
+        key = (one.scope, one.policy, one.text or "")
+        if key not in self._put:
+            before = self.before.put(one)
+            same = self._sees_same(one.scope) and self.before.rules_of(one) == self.after.rules_of(one)
+            self._put[key] = before, before if same else self.after.put(one)
+        return self._put[key]
 
     def _because(self, one: Recorded, before: Side, after: Side) -> tuple[str, ...]:
         scopes = [catalog.scopes.get(one.scope) for catalog in (self.before.catalog, self.after.catalog)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,12 +11,16 @@ from routing.engine.batch import Compass, Question, Ranker
 from routing.engine.catalog import Catalog
 from routing.engine.config import RoutingConfig
 from routing.engine.meaning import WordVectors, vectors_of
+from routing.engine.models import RouteDecision
 from routing.engine.policy import NO_MATCH, Thresholds, judge
 from routing.engine.recommend import JUDGED_CANDIDATES, PROBABILITY_DIGITS
-from routing.engine.replay_routes import as_it_is, decided_again
+from routing.engine.replay_routes import as_it_is, asks_local_alone, decided_again
 from routing.engine.scoring import Lineup
 
 SELECTED, HANDED_BACK = "selected", "fallback"
+Route = Callable[
+    [Catalog, str, str, str], RouteDecision
+]  # catalog, scope, policy, text: what the local provider decides
 
 
 class Side(NamedTuple):
@@ -32,8 +36,8 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A decision as it was recorded: a text, or what a provider answered. `told` is its answer where that is known to hold
-    for the catalog before."""
+    """A decision as it was recorded: the text of a resolve, or what a provider answered to a route, with its text where that was the
+    local one. `told` is the answer to a text where that is known to hold for the catalog before."""
 
     id: str
     at: datetime | None = None
@@ -48,8 +52,9 @@ class Recorded:
 class Ground:
     """One catalog, and what it takes to ask it again and again."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, route: Route | None = None) -> None:
         self.catalog = catalog
+        self._route = route
         self._rules: dict[str, tuple[bool, Thresholds, str]] = {}
         self._configs: dict[str, RoutingConfig] = {}
         self._compasses: dict[WordVectors, Compass] = {}
@@ -117,20 +122,30 @@ class Ground:
         if one.scope not in self.catalog.scopes:
             return Side(HANDED_BACK, None, None, reasons=("scope_gone",))
         decision = decided_again(route, self._config(one), lambda name: as_it_is(name, route, self.catalog, one.scope))
-        if decision is None:
-            return None
-        return Side(
-            HANDED_BACK if decision.fallback else SELECTED,
-            decision.tool,
-            _rounded(decision.top_probability),
-            _rounded(decision.margin),
-            tuple(filter(None, [decision.fallback_reason])),
-            decision.proposed_tool,
-        )
+        return None if decision is None else _side(decision)
+
+    def can_put(self, one: Recorded) -> bool:
+        """Whether a route can be put to the local provider again, because nobody else would decide it here."""
+        if self._route is None or one.text is None or one.scope not in self.catalog.scopes:
+            return False
+        return asks_local_alone(self.catalog, self.catalog.policy(self._policy(one)))
+
+    def put(self, one: Recorded) -> Side:
+        """What the local provider decides of a route that `can_put`."""
+        assert self._route is not None and one.text is not None
+        return _side(self._route(self.catalog, one.scope, self._policy(one), one.text))
+
+    def rules_of(self, one: Recorded) -> tuple[Any, ...]:
+        """Equal where a route among the same tools is decided alike."""
+        policy = self.catalog.policy(self._policy(one))
+        return (*self.rules(one.scope), self.lens(one.scope, None), policy.router)
+
+    def _policy(self, one: Recorded) -> str:
+        known = {policy.name for policy in self.catalog.registry.policies}
+        return one.policy if one.policy in known else self.catalog.scope(one.scope).policy
 
     def _config(self, one: Recorded) -> RoutingConfig:
-        known = {policy.name for policy in self.catalog.registry.policies}
-        name = one.policy if one.policy in known else self.catalog.scope(one.scope).policy
+        name = self._policy(one)
         if name not in self._configs:
             self._configs[name] = RoutingConfig.from_policy(self.catalog.policy(name).router)
         return self._configs[name]
@@ -147,6 +162,17 @@ class Ground:
 
 def _identities(sees: Any, catalog: Catalog) -> Iterator[int]:
     return (id(doc) for doc, seen in zip(catalog.index.docs, sees, strict=True) if seen)
+
+
+def _side(decision: RouteDecision) -> Side:
+    return Side(
+        HANDED_BACK if decision.fallback else SELECTED,
+        decision.tool,
+        _rounded(decision.top_probability),
+        _rounded(decision.margin),
+        tuple(filter(None, [decision.fallback_reason])),
+        decision.proposed_tool,
+    )
 
 
 def _rounded(value: float | None) -> float | None:

@@ -11,8 +11,16 @@ from routing.engine.catalog import Catalog
 from routing.engine.config import RoutingConfig
 from routing.engine.decision_table import category_of, decide, fallback
 from routing.engine.models import FALLBACK, ChoiceDecision, RouteDecision, RoutingMode, ToolDescriptor
+from routing.engine.policies import EffectivePolicy
 
 MOST_LABELS = 10  # that are recorded of a provider's answer
+LOCAL = "local"
+
+
+def asks_local_alone(catalog: Catalog, policy: EffectivePolicy) -> bool:
+    """Whether nobody but the local provider decides under a policy: who asks again knows what it would answer."""
+    kinds = {provider.name: provider.kind for provider in catalog.registry.providers} | {LOCAL: LOCAL}
+    return all(kinds.get(name) == LOCAL for name in policy.router["providers"])
 
 
 def recorded_route(
@@ -43,6 +51,8 @@ def decided_again(
     chosen tool as the thresholds see it, or that it is not to be had."""
     if config.mode is RoutingMode.PLANNER_ONLY:
         return RouteDecision(fallback=True, fallback_reason="planner_only")
+    if not route["answers"]:
+        return None
     answers = [ChoiceDecision(choice, shares, confidence) for choice, confidence, shares in route["answers"]]
     first, last = answers[0], answers[-1]
     category = None

@@ -9,7 +9,7 @@ import pytest
 
 from control.demo.documents import default_document
 from control.demo.requests import read_questions
-from routing.engine import ChoiceDecision, RoutingConfig, ToolDescriptor, load_registry, resolve
+from routing.engine import Catalog, ChoiceDecision, RouteDecision, RoutingConfig, ToolDescriptor, load_registry, resolve
 from routing.engine.decision_table import decide
 from routing.engine.models import FALLBACK
 from routing.engine.replay import COUNTS, Outcome, Recorded, Side, Tally, recorded_route, replay
@@ -52,6 +52,82 @@ def routed(choice: str, confidence: float, *, of_catalog: bool = True, **shares:
     decision = decide(answer, RoutingConfig(), OFFERED, answers=(answer,))
     route = recorded_route(decision, OFFERED, of_catalog=of_catalog)
     return Recorded(id="r", scope="default", policy="default", route=route)
+
+
+# --- routes that the local provider decides ---------------------------------------------------------------------------
+class Local:
+    """Says which tool of a scope a text names, by the resolver, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+
+    def __call__(self, catalog: Catalog, scope: str, policy: str, text: str) -> RouteDecision:
+        self.asked.append((scope, policy, text))
+        recommended = resolve(catalog, text, scope=scope)["recommendation"]
+        tool = recommended and recommended["namespaced"]
+        return RouteDecision(tool=tool, fallback=tool is None, fallback_reason=None if tool else "no_matching_tool")
+
+
+def put(text: str | None, **more: Any) -> Recorded:
+    route = recorded_route(decide(ANSWER, RoutingConfig(), OFFERED, answers=(ANSWER,)), OFFERED, of_catalog=True)
+    return Recorded(**{"id": "p", "scope": "default", "policy": "default", "text": text, "route": route} | more)
+
+
+ANSWER = ChoiceDecision("hitspec__fetch", {"hitspec__fetch": 0.9}, 0.9)
+
+
+def replayed(recorded: list[Recorded], after: dict[str, Any], local: Local) -> list[Outcome | None]:
+    here = load_registry(DOCUMENT)
+    return list(replay(recorded, here, load_registry(after, previous=here), route=local))
+
+
+def test_a_route_of_the_local_provider_is_put_to_it_again_on_both_sides():
+    local = Local()
+    (found,) = replayed([put(FETCH)], with_endpoint("hitspec", enabled=False), local)
+
+    assert found is not None
+    assert (found.before.status, found.before.target) == ("selected", "hitspec__fetch")
+    assert (found.after.status, found.change) == ("fallback", "became_no_match")
+    assert found.because == ("endpoints[hitspec]",)
+    assert local.asked == [("default", "default", FETCH)] * 2
+
+
+def test_equal_ones_are_put_once_and_where_nothing_differs_for_one_side_alone():
+    local = Local()
+    found = replayed([put(FETCH), put(FETCH, id="q"), put("write a note", id="r")], changed(), local)
+
+    assert [one.change for one in found if one] == ["same"] * 3
+    assert local.asked == [("default", "default", FETCH), ("default", "default", "write a note")]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"policies": [{"name": "default", "router": {"direct_execution_threshold": 0.99}}]},
+        {"policies": [{"name": "default", "resolver": {"tier": "lexical"}}]},
+    ],
+)
+def test_another_rule_has_both_sides_asked(more):
+    local = Local()
+    replayed([put(FETCH)], changed(**more), local)
+
+    assert len(local.asked) == 2
+
+
+def test_where_others_decide_too_or_no_text_is_kept_the_recorded_answer_is_taken():
+    local = Local()
+    account = {"name": "away", "kind": "openrouter", "credential": "env:AWAY"}
+    policy = {"name": "default", "router": {"providers": ["away", "local"]}}
+    others = changed(providers=[account], policies=[policy])
+
+    (elsewhere,) = replayed([put(FETCH)], others, local)
+    (textless,) = replayed([put(None)], changed(), local)
+    gone = replayed([put(FETCH, scope="web-only")], changed(scopes=[]), local)[0]
+
+    assert local.asked == []
+    assert elsewhere is not None and textless is not None and gone is not None
+    assert elsewhere.after.target == textless.after.target == "hitspec__fetch"
+    assert gone.after.reasons == ("scope_gone",)
 
 
 # --- resolves ---------------------------------------------------------------------------------------------------------

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from django.urls import reverse
+from uuid_utils.compat import uuid7
 
 from routing.models import AuditEntry
-from routing.services import workspaces
+from routing.services import decisions, ledger, workspaces
 from tests.routing.conftest import EDITOR
 
 QUERY = "fetch https://example.com/guide?token=hunter2 as Markdown"
@@ -40,6 +43,22 @@ def test_nobody_else_reads_it(enter, recorded, workspace):
     for role in ("viewer", "auditor", "editor", "reviewer"):
         assert enter(role).post(reverse("decision-text", args=["acme", recorded.pk])).status_code == 403
     assert not AuditEntry.objects.filter(workspace=workspace, action="query.read").exists()
+
+
+@pytest.mark.parametrize("tools", [None, ({"name": "fetch", "description": "Fetch a web page"},)])
+def test_the_text_of_a_route_is_there_only_where_the_local_provider_can_be_asked_again(admin, workspace, tools):
+    workspaces.configure(workspace, {"record_queries": True}, by=EDITOR)
+    caller = decisions.Caller(workspace_id=workspace.pk, scope="default", harness="h")
+    row = decisions.request_route(str(uuid7()), caller, decisions.RouteRequest(goal=QUERY, tools=tools))
+    decisions.run(UUID(str(row.pk)))
+    ledger.write(workspace.pk)
+
+    told = page_of(admin, row)
+    assert ("Show the recorded text" in told) is (tools is None)
+    assert ("what the provider answered is kept sealed" in told) is (tools is not None)
+    shown = admin.post(reverse("decision-text", args=["acme", row.pk]))
+    assert shown.status_code == (404 if tools else 200)
+    assert tools or SHOWN in shown.content.decode()
 
 
 def test_a_decision_without_a_recording_offers_nothing(admin, decide):

@@ -13,6 +13,8 @@ from routing.engine.decision_table import direct_threshold
 from routing.engine.execution import Proposal, RuleExecutionPolicy, Verdict
 from routing.engine.models import FALLBACK, ActionSummary, HarnessState, RouteDecision, RoutingMode
 from routing.engine.policies import EffectivePolicy, effective
+from routing.engine.replay import asks_local_alone
+from routing.engine.shortlist import query_of
 from routing.errors import InvalidRequest
 from routing.models import Decision
 from routing.sealing import keyed_digest
@@ -116,18 +118,26 @@ def decide_route(row: Decision, content: Mapping[str, Any]) -> Result:
     codes = [*filter(None, [answer["fallback_reason"]]), *(admission.reason_codes if admission else ())]
     columns = _columns(answer) | {"reason_codes": codes}
     event = _event(row, answer, content["goal"]) | {"reason_codes": codes}
-    event |= _recording(row, live, policy, offer, routed)
+    event |= _recording(row, live, policy, offer, routed, state)
     event |= taking.of_route(live, policy, row, offer, decision, None if verdict is None else verdict.verdict)
     return Result(state=DecisionState.FINISHED, columns=columns, event=event)
 
 
-def _recording(row: Decision, live: Live, policy: EffectivePolicy, offer: Offer, routed: Routed) -> dict[str, Any]:
+def _recording(
+    row: Decision, live: Live, policy: EffectivePolicy, offer: Offer, routed: Routed, state: HarnessState
+) -> dict[str, Any]:
+    # Tools that a caller brought are not kept, and what another provider would answer nobody knows: no text would help.
+    # What a session refused was put to nobody.
+    can_ask_again = (
+        offer.scope is not None and asks_local_alone(live.catalog, policy) and routed.decision.source != "session"
+    )
     return keeping.of_route(
         live,
         policy.name,
         routed.decision,
         lambda: {name: one.descriptor for name, one in offer.tools.items()},
         of_catalog=offer.scope is not None,
+        text=query_of(state) if can_ask_again else None,
         decision_id=str(row.pk),
         at=row.created_at,
     )

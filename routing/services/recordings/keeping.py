@@ -54,16 +54,18 @@ def of_route(
     offered: Callable[[], Mapping[str, ToolDescriptor]],
     *,
     of_catalog: bool,
+    text: str | None = None,
     decision_id: str,
     at: datetime,
 ) -> dict[str, Body]:
-    """The same of a route: what the provider answered, and no word of the request. Without an answer there is nothing to
-    decide again."""
-    if not decision.answers:
+    """The same of a route: what the provider answered, and `text` where it takes nothing else to ask again. Without either
+    there is nothing to decide again."""
+    if not decision.answers and text is None:
         return {}
 
     def content() -> dict[str, Any]:
-        return {"route": recorded_route(decision, offered(), of_catalog=of_catalog)}
+        told = {} if text is None else {"query": masked(text)}
+        return {"route": recorded_route(decision, offered(), of_catalog=of_catalog)} | told
 
     return _sealed(live, policy, content, decision_id, at)
 

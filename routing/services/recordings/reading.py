@@ -43,7 +43,12 @@ def opened(row: Recording) -> dict[str, Any]:
 
 def of(decision: Decision) -> Recording | None:
     """The recording of a decision, if its time is not over."""
-    return Recording.objects.filter(decision=decision, until__gt=timezone.now()).defer("sealed").first()
+    return Recording.objects.filter(decision=decision, until__gt=timezone.now()).first()
+
+
+def has_text(recording: Recording | None) -> bool:
+    """Whether words of the request are in it: of a route they are only where the local provider decided alone."""
+    return recording is not None and "query" in opened(recording)
 
 
 def erase(workspace_id: Any) -> int:

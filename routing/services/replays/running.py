@@ -20,8 +20,10 @@ from routing.choices import DecisionState, DecisionType
 from routing.engine import Catalog, load_registry
 from routing.engine.expectations import run_expectations
 from routing.engine.meaning import DEEP
+from routing.engine.models import HarnessState, RouteDecision
 from routing.engine.replay import Recorded, Side, replay
 from routing.models import Decision, Recording, Replay
+from routing.services import playground
 from routing.services.recordings import keeping, reading
 from routing.services.replays.findings import Findings
 from routing.services.replays.request import Window, against_of, tell
@@ -73,7 +75,7 @@ def _made(row: Replay) -> dict[str, Any]:
     decisions = _decisions(row)
     findings, watch = Findings(before, after), _Watch(row, len(decisions))
     recorded = watch.passed(_recorded(decisions, live, row.against))
-    for outcome in replay(recorded, before, after):
+    for outcome in replay(recorded, before, after, route=_locally):
         findings.add(outcome)
     watch.look(LASTS_S)
     report = run_expectations(after)
@@ -81,6 +83,10 @@ def _made(row: Replay) -> dict[str, Any]:
         "seconds": round(time.monotonic() - began, 2),
         "expectations": {"passed": report.passed, "failed": [dict(one) for one in report.failed]},
     }
+
+
+def _locally(catalog: Catalog, scope: str, policy: str, text: str) -> RouteDecision:
+    return playground.routed(catalog, scope, policy, HarnessState(goal=text)).decision
 
 
 def _catalogs(row: Replay, live: Live) -> tuple[Catalog, Catalog]:

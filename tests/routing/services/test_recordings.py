@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 from routing import bus
 from routing.errors import NotFound
 from routing.models import AuditEntry, Decision, Event, PendingEvent, Recording
-from routing.services import decisions, ledger, registry, revisions, workspaces
+from routing.services import decisions, ledger, registry, revisions, sessions, workspaces
 from routing.services.decisions import RouteRequest
 from routing.services.recordings import keeping, reading
 from tests.routing.conftest import DOCUMENT, EDITOR
@@ -75,7 +75,50 @@ def test_an_advice_is_recorded_as_the_text_that_was_resolved(caller, recording):
     assert reading.read(recording, advice["decision_id"], by=EDITOR) == activity.text()
 
 
-def test_a_route_is_recorded_as_what_its_provider_answered_and_no_word_of_the_request(caller, recording):
+TOOLS = ({"name": "fetch", "description": "Fetch a web page as Markdown"},)
+
+
+def publish_policy(workspace, **router: Any) -> None:
+    document = {**DOCUMENT, "providers": [{"name": "away", "kind": "openrouter", "credential": "env:NOBODY_HAS_THIS"}]}
+    registry.replace_working_copy(
+        workspace, document | {"policies": [{"name": "default", "router": router}]}, by=EDITOR
+    )
+    revisions.publish(workspace, message="Who decides", by=EDITOR)
+
+
+def test_a_route_is_recorded_with_its_text_where_the_local_provider_can_be_asked_again(caller, recording):
+    row = routed(caller, observation="the token is sk-live-4f9a8b7c6d5e4f3a2b1c0d9e")
+
+    content = reading.opened(kept := Recording.objects.get(decision=row))
+    assert content["query"] == f"{MASKED}\nthe token is •••" and reading.has_text(kept)
+    assert reading.read(recording, row.pk, by=EDITOR) == content["query"]
+
+
+@pytest.mark.parametrize(("router", "more"), [({}, {"tools": TOOLS}), ({"providers": ["away", "local"]}, {})])
+def test_any_other_route_is_recorded_as_what_its_provider_answered_and_no_word_of_the_request(
+    caller, recording, router, more
+):
+    publish_policy(recording, **router)
+    row = routed(caller, **more)
+
+    kept = Recording.objects.get(decision=row)
+    assert "guide" not in str(reading.opened(kept)) and not reading.has_text(kept)
+
+
+def test_a_route_that_nothing_was_found_for_is_recorded_and_one_that_its_session_refused_is_not(caller, recording):
+    publish_policy(recording, max_route_steps=1)
+    row = decisions.request_route(str(uuid7()), caller, RouteRequest(goal="sing a lullaby about quokkas"))
+    decisions.run(UUID(str(row.pk)))
+    session = sessions.open_session(caller, policy=None, ttl_s=600)
+    for _ in range(2):
+        refused = routed(caller, session_id=session.id)
+
+    assert Decision.objects.get(pk=refused.pk).source == "session"
+    assert not Recording.objects.filter(decision=refused).exists()
+    assert reading.has_text(Recording.objects.get(decision=row))
+
+
+def test_a_route_is_recorded_as_what_its_provider_answered(caller, recording):
     row = routed(caller)
 
     content = reading.opened(Recording.objects.get(decision=row))
@@ -83,7 +126,6 @@ def test_a_route_is_recorded_as_what_its_provider_answered_and_no_word_of_the_re
     decided = Decision.objects.get(pk=row.pk).answer
     assert (choice, round(confidence, 4)) == ("hitspec__fetch", decided["confidence"])
     assert shares[choice] == confidence and content["route"]["of_catalog"]
-    assert "guide" not in str(content)
 
 
 def test_on_its_way_a_text_is_sealed_and_the_ledger_keeps_none_of_it(caller, recording):
@@ -119,7 +161,7 @@ def test_a_reading_is_told_to_the_audit_log_without_the_text(caller, recording):
 
 
 def test_what_is_not_kept_cannot_be_read_and_tells_nothing(caller, recording):
-    row = routed(caller)
+    row = routed(caller, tools=TOOLS)
     before = AuditEntry.objects.count()
 
     with pytest.raises(NotFound):

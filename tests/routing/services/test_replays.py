@@ -139,6 +139,43 @@ def test_a_recorded_route_follows_new_thresholds_without_a_provider(caller, reco
     assert (flip["before"]["status"], flip["after"]["status"]) == ("selected", "fallback")
 
 
+def hinted(text: str) -> dict:
+    first, second = DOCUMENT["endpoints"]
+    return {**DOCUMENT, "endpoints": [first, second | {"tool_use_when": {"add_note": [text]}}]}
+
+
+def test_a_recorded_route_among_the_scopes_tools_follows_a_new_hint(caller, recording):
+    goal = "sing a lullaby about quokkas"
+    row = decisions.request_route(str(uuid7()), caller, RouteRequest(goal=goal))
+    decisions.run(UUID(str(row.pk)))
+    ledger.write(recording.pk)
+    before = Decision.objects.get(pk=row.pk)
+
+    result = made(recording, hinted(goal)).result
+    (flip,) = result["flips"]
+    assert (before.status, flip["before"]["status"]) == ("fallback", "fallback")
+    assert (flip["after"]["status"], flip["after"]["target"]) == ("selected", "notes__add_note")
+
+    registry.replace_working_copy(recording, hinted(goal), by=EDITOR)
+    revisions.publish(recording, message="A hint", by=EDITOR)
+    again = decisions.request_route(str(uuid7()), caller, RouteRequest(goal=goal))
+    decisions.run(UUID(str(again.pk)))
+    assert Decision.objects.get(pk=again.pk).target == flip["after"]["target"]
+
+
+def test_a_route_that_another_provider_would_decide_under_the_candidate_is_not_guessed(caller, recording):
+    goal = "sing a lullaby about quokkas"
+    row = decisions.request_route(str(uuid7()), caller, RouteRequest(goal=goal))
+    decisions.run(UUID(str(row.pk)))
+    ledger.write(recording.pk)
+    elsewhere = {
+        "providers": [{"name": "away", "kind": "openrouter", "credential": "env:NOBODY_HAS_THIS"}],
+        "policies": [{"name": "default", "router": {"providers": ["away"]}}],
+    }
+
+    assert made(recording, hinted(goal) | elsewhere).result["counts"]["same"] == 1
+
+
 def test_expectations_of_the_candidate_are_asked(resolved, recording):
     wanted = {"name": "a page", "query": FETCH, "expect": {"recommendation": "hitspec__fetch"}}
     report = made(recording, {**OFF, "expectations": [wanted]}).result["expectations"]
