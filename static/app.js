@@ -289,17 +289,8 @@
   });
 
   // --- Live stream: messages carry numbers only, so each asks the page's own parts to fetch themselves ----------------
-  const live = { after: 0, waiting: 0, paused: false, opened: false };
+  const live = { waiting: 0, paused: false, opened: document.hidden }; // a page that nobody saw yet may have missed something
   const due = new Map();
-
-  if (window.htmx) {
-    // A closed connection is opened anew by the extension, without the browser's Last-Event-ID: the number goes along.
-    htmx.createEventSource = (url) => {
-      const target = new URL(url, location.href);
-      if (live.after) target.searchParams.set("after", live.after);
-      return new EventSource(target, { withCredentials: true });
-    };
-  }
 
   // At most one request per part and interval, and always one after the last message.
   const refresh = (part) => {
@@ -330,7 +321,6 @@
   document.addEventListener("htmx:sseBeforeMessage", (event) => {
     event.preventDefault();
     const message = event.detail;
-    if (message.lastEventId) live.after = Number(message.lastEventId);
     const source = event.target.closest("[sse-connect]");
     const about = JSON.parse(message.data || "{}").decision_id;
     const counted = (source.dataset.counts || "").split(" ");
