@@ -395,6 +395,23 @@ def test_a_simulator_that_hangs_does_not_hold_the_caller(method: str) -> None:
     assert found.decision.tool == ("a" if method == "best_path" else "b")
 
 
+@pytest.mark.parametrize("deadline_ms", [None, 60_000])
+def test_who_cancels_does_not_wait_for_an_opinion_that_hangs(deadline_ms: float | None) -> None:
+    cancelled = threading.Event()
+
+    class Hanging:
+        async def route(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> RouteDecision:
+            cancelled.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    config = MCTSConfig(method="puct", deadline_ms=deadline_ms)
+    router = MCTSToolRouter(branching([2], seed=1), policy_router=Hanging(), config=config)
+    found = asyncio.run(asyncio.wait_for(router.search("root", cancel=cancelled.is_set), 10))
+
+    assert (found.stopped_by, found.simulations, found.decision.tool) == ("cancelled", 0, None)
+
+
 def test_a_timeout_of_the_simulator_itself_is_its_own() -> None:
     class Slow(Simulator):
         async def evaluate(self, state: HarnessState) -> float:

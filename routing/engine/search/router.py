@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ from routing.engine.search.walk import Walk
 
 T = TypeVar("T")
 BREATHE_EVERY = 0.005  # seconds after which a search lets the event loop turn
+LOOK_EVERY = 0.02  # seconds after which a search that waits for an answer asks whether it is cancelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +218,8 @@ class MCTSToolRouter:
                 continue
             try:
                 answer = await _within(watch, self._answer(search, request))
-            except _DeadlinePassed:
-                return "deadline"
+            except _Stopped as stop:
+                return stop.by
 
     async def _answer(self, search: TreeSearch, request: Request) -> Any:
         if isinstance(request, AskPrior):
@@ -248,22 +250,51 @@ def solve(graph: SuppliedGraph, root: str | HarnessState, *, max_depth: int = 4,
     )
 
 
-class _DeadlinePassed(Exception):
-    pass
+class _Stopped(Exception):
+    """A search is to end while it waits; `by` tells why."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__(by)
+        self.by = by
 
 
 async def _within(watch: Watch, answer: Awaitable[T]) -> T:
-    """An answer of the environment, or _DeadlinePassed: a simulator that hangs must not hold the caller."""
+    """An answer of the environment or the policy router, or _Stopped: one that hangs must not hold the caller."""
     left = watch.left()
-    if left is None:
+    if left is None and watch.cancel is None:
         return await answer
     try:
-        async with asyncio.timeout(max(left, 0)) as limit:
-            return await answer
+        async with asyncio.timeout(None if left is None else max(left, 0)) as limit:
+            with _cancelling(watch, limit):
+                return await answer
     except TimeoutError:
         if limit.expired():
-            raise _DeadlinePassed from None
+            raise _Stopped(watch.stops() or "deadline") from None
         raise
+
+
+@contextmanager
+def _cancelling(watch: Watch, limit: asyncio.Timeout) -> Iterator[None]:
+    """Have a limit end as soon as the search is cancelled."""
+    if (cancel := watch.cancel) is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    looking: asyncio.TimerHandle | None = None
+
+    def look() -> None:
+        nonlocal looking
+        if looking is not None and cancel():
+            limit.reschedule(loop.time())
+        else:
+            looking = loop.call_later(LOOK_EVERY, look)
+
+    look()
+    try:
+        yield
+    finally:
+        if looking is not None:
+            looking.cancel()
 
 
 def _answer(search: Puct | BestPath, method: str, stopped_by: str, tree_nodes: int) -> MCTSResult:

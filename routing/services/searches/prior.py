@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 
 from django.db import connection
 
@@ -26,12 +28,27 @@ class Opinion:
 
     async def route(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> RouteDecision:
         """Where no provider answers, a fallback: all tools are alike then."""
-        routed = await asyncio.to_thread(self._ask, state, tools)
+        routed = await self._beside(state, tools)
         if routed is None:
             return RouteDecision(fallback=True, fallback_reason="provider_error")
         if routed.provider != LOCAL:
             self.requests += routed.requests
         return routed.decision
+
+    async def _beside(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> Routed | None:
+        # A thread of asyncio's own pool is waited for when the loop ends: a provider that hangs would hold a search that
+        # was cancelled or is over its deadline. This one goes on alone, so that what it costs is still counted.
+        told: Future[Routed | None] = Future()
+        told.set_running_or_notify_cancel()
+
+        def ask() -> None:
+            try:
+                told.set_result(self._ask(state, tools))
+            except BaseException as problem:
+                told.set_exception(problem)
+
+        threading.Thread(target=ask, name="prior", daemon=True).start()
+        return await asyncio.wrap_future(told)
 
     def _ask(self, state: HarnessState, tools: Sequence[ToolDescriptor]) -> Routed | None:
         try:
@@ -39,4 +56,4 @@ class Opinion:
         except (providers.RouteFailed, ValueError):  # nobody answered, or a tool has the reserved name
             return None
         finally:
-            connection.close()  # of this thread, which ends with the search
+            connection.close()  # of this thread, which ends here

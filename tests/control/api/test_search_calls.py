@@ -14,12 +14,13 @@ from routing.choices import DecisionState
 from routing.models import Decision, Event, Search
 from routing.models.actor import SYSTEM
 from routing.sealing import unseal
-from routing.services import decisions, ledger, registry, revisions
+from routing.services import decisions, ledger, registry, revisions, workspaces
 from routing.services.decisions import running
 from routing.services.decisions.claims import claim
 from routing.services.decisions.sweep import release_dead_claims
 from routing.services.searches import run as run_module
 from tests.control.api.conftest import Api
+from tests.fake_decisions import decisions_server
 from tests.routing.conftest import DOCUMENT, EDITOR
 
 NOBODY = "01a2297f-9bcb-770a-b322-25f1a3d9350a"
@@ -326,6 +327,42 @@ def test_a_large_search_sees_a_wish_to_cancel(api, large):
     assert found["result"]["tool"] in found["result"]["root_visits"]
     assert found["cost"]["simulations"] < 5_000_000
     assert seen < 5  # the promised 300 ms is measured on a quiet machine: bench/searches.py
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("ends", ["cancelled", "deadline"])
+def test_a_provider_that_hangs_holds_neither_a_cancel_nor_the_deadline(api, workspace, monkeypatch, ends):
+    monkeypatch.setenv("JEV_KEY", "sk-test-0123456789abcdef")
+    workspaces.configure(workspace, {"allow_private": ["127.0.0.0/8"]}, by=EDITOR)
+    bounds = {"deadline_ms": 500} if ends == "deadline" else {}
+    with decisions_server("hang") as server:
+        account = {"name": "jev", "kind": "compatible", "url": server.url, "credential": "env:JEV_KEY", "timeout_s": 50}
+        policy = {"name": "default", "router": {"providers": ["jev"]}, "mcts": {"deadline_ms": 60_000}}
+        document = {**DOCUMENT, "providers": [account], "policies": [policy]}
+        registry.replace_working_copy(workspace, document, by=EDITOR)
+        revisions.publish(workspace, message="A provider", by=EDITOR)
+        id_ = ask(api, method="puct", **bounds)
+        worker = threading.Thread(target=decisions.run, args=(UUID(id_),))
+        worker.start()
+        while not server.requests:
+            assert worker.is_alive()
+            time.sleep(0.02)
+        if ends == "cancelled":
+            assert api.post(f"/searches/{id_}/cancel", {})[1]["state"] == "running"
+        worker.join(timeout=20)
+        assert not worker.is_alive()
+        found = api.get(f"/searches/{id_}")[1]
+    for thread in threading.enumerate():
+        if thread.name == "prior":
+            thread.join(timeout=20)  # its request ends with the server
+            assert not thread.is_alive()
+
+    if ends == "cancelled":
+        assert (found["state"], found["result"]) == ("cancelled", None)
+    else:
+        assert (found["state"], found["result"]["stopped_by"]) == ("finished", "deadline")
+        assert found["result"]["fallback_reason"] == "mcts_no_simulated_action"
+    assert found["progress"]["elapsed_ms"] < 20_000
 
 
 # --- over history -----------------------------------------------------------------------------------------------------
