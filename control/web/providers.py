@@ -52,7 +52,7 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     registry = working.copy_of(workspace).registry
     recent = figures.summaries(workspace.pk, timezone.now() - DAY)
     month = figures.summaries(workspace.pk, figures.month_began())
-    asked_by = users(workspace)
+    asked_by, settled = users(workspace), settings.kept(workspace.pk)
     rows = [
         {
             "provider": entry,
@@ -60,7 +60,7 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
             "standing": standing_of(workspace, entry),
             "recent": recent.get(entry.name) or Summary(),
             "month": (month.get(entry.name) or Summary()).cost,
-            "settled": settings.of(workspace.pk, entry.name),
+            "settled": settled.get(entry.name, settings.NOTHING),
         }
         for entry in registry.providers
     ]
@@ -124,7 +124,7 @@ def told(workspace: Workspace, body: Mapping[str, Any], line: Line | None = None
     entry = entry_of(workspace, name)
     month = figures.by_day(workspace.pk, name, timezone.now() - WEEKS)
     whole = figures.summaries(workspace.pk, timezone.now() - WEEKS).get(name) or Summary()
-    settled = settings.of(workspace.pk, name)
+    settled = settings.kept(workspace.pk).get(name, settings.NOTHING)
     look = inspections.newest(workspace, name, "provider")
     return {
         "provider": body,

@@ -120,6 +120,8 @@ def test_what_was_left_empty_is_kept_and_what_is_removed_goes(editor, far):
     [
         ("priority", "soon", "whole number"),
         ("context_window", "-5", "1 or more"),
+        ("context_window", "12,8000", "whole number"),
+        ("cost_in", "0,5", "number"),
         ("credential", "sk-123456789", "reference"),
         ("adapters", "[{", "JSON list"),
         ("adapters", '[{"a": 1}]', "Unknown key. Allowed: capability"),

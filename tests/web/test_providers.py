@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from control.web import provider_settings
-from routing import working
+from routing import generation, working
 from routing.engine.models import Usage
 from routing.models import AuditEntry, Inspection, ProviderHour
 from routing.services import inspections, registry, revisions, workspaces
@@ -168,6 +168,31 @@ def test_budget_price_and_shadow_are_settled_beside_the_draft(jev, admin):
     assert refused.status_code == 422
     assert "Write a number" in refused.content.decode()
     assert settings.of(jev.pk, "jev") == found
+
+
+@pytest.mark.parametrize("typed", ["1,5", "0,500", "1,5000", "12,34.5", "1e999", "nan"])
+def test_a_budget_that_could_be_misread_is_refused(jev, admin, typed):
+    given = {"monthly_budget": typed, "token_price": "", "shadow_share": "0"}
+    refused = admin.post(at("provider-settle", "jev"), given)
+
+    assert refused.status_code == 422
+    assert settings.of(jev.pk, "jev").monthly_budget is None
+
+
+def test_thousands_may_be_set_apart(jev, admin):
+    admin.post(at("provider-settle", "jev"), {"monthly_budget": "12,500.5", "token_price": "", "shadow_share": "0"})
+
+    assert settings.of(jev.pk, "jev").monthly_budget == 12_500.5
+
+
+def test_the_page_shows_what_was_just_saved_before_this_process_has_taken_it_over(jev, admin, monkeypatch):
+    before = settings.of(jev.pk, "jev")
+    monkeypatch.setattr(type(generation.watcher), "running", True)  # a thread that has not looked yet
+    admin.post(at("provider-settle", "jev"), {"monthly_budget": "25", "token_price": "", "shadow_share": "10"})
+
+    assert settings.of(jev.pk, "jev") == before
+    assert 'name="monthly_budget" value="25"' in shown(admin, at("provider", "jev"))
+    assert "25" in shown(admin, at("providers"))
 
 
 def test_a_preview_is_the_very_bytes_that_would_leave_and_none_leaves(jev, admin):

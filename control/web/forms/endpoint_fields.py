@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from control.web.forms.numbers import ungrouped
 from routing.engine.secrets import REFERENCE_FORMS
 from routing.engine.validation.adapters import DIRECTIONS, TYPES
 from routing.engine.validation.endpoints import FEATURES, KINDS, PROVENANCES, TOOL_TIERS
@@ -88,7 +89,7 @@ def _number(kind: type[int] | type[float], words: str) -> Any:
         if not text:
             return None
         try:
-            return kind(text.replace(",", ""))
+            return kind(ungrouped(text))
         except ValueError:
             raise Unreadable(words) from None
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.http import QueryDict
 
 from control.web.forms.endpoints import sentence
+from control.web.forms.numbers import ungrouped
 from routing.engine.validation.scopes import PROVIDER_KINDS
 
 PLACE = ("kind", "url", "path", "model", "credential")
@@ -115,7 +116,7 @@ class MoneyForm:
         if not text:
             return None
         try:
-            return float(text.replace(",", ""))
+            return float(ungrouped(text))
         except ValueError:
             self.problems[key] = "Write a number, such as 25 or 0.5."
             return None

@@ -37,6 +37,11 @@ def of(workspace_id: Any, provider: str) -> Settled:
     return _known.get().get(workspace_id, {}).get(provider, NOTHING)
 
 
+def kept(workspace_id: Any) -> dict[str, Settled]:
+    """By provider, as the database has it: for pages, which are often read by whoever has just changed it."""
+    return {row.provider: _settled(row) for row in ProviderSetting.objects.filter(workspace=workspace_id)}
+
+
 def shadows(workspace_id: Any) -> list[tuple[str, float]]:
     """The accounts that are asked beside the live ones, each with its share."""
     return [(name, one.shadow_share) for name, one in _known.get().get(workspace_id, {}).items() if one.shadow_share]
