@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,11 @@ from playwright.sync_api import Error, Page
 
 AXE = (Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js").read_text()
 WIDTHS = (1440, 768, 390)
+HEIGHT = 900
 REFUSED = re.compile(r"status of (404|409|422) ")
 COLOURS = ["color-contrast"]
+Themes = tuple[str, ...]
+BOTH: Themes = ("light", "dark")
 RUN_AXE = """async (rules) => {
   const only = rules.length ? {runOnly: {type: "rule", values: rules}} : {};
   const found = await axe.run(document, {resultTypes: ["violations"], ...only});
@@ -33,33 +36,61 @@ WIDE = """() => {
   const out = [...document.body.querySelectorAll("*")].filter((node) => node.checkVisibility() && node.getBoundingClientRect().right > room.clientWidth + 1);
   return [`${room.scrollWidth} of ${room.clientWidth} px: ${(out.pop() || document.body).outerHTML.slice(0, 120)}`];
 }"""
+# What shows the focus is its ring for most; whatever has none is looked at once more with the focus where it was before.
 UNSEEN_FOCUS = """() => {
   const all = "a[href], button:not([disabled]), input:not([type=hidden]):not([disabled]), select:not([disabled]), textarea:not([disabled]), summary, [tabindex='0']";
-  const look = (node) => { const style = getComputedStyle(node); return [style.boxShadow, style.borderColor, style.backgroundColor].join(); };
+  const look = (style) => [style.boxShadow, style.borderColor, style.backgroundColor].join();
+  const focus = (node) => node.focus?.({ preventScroll: true });
   const said = [], here = document.activeElement;
   for (const node of document.querySelectorAll(all)) {
     if (!node.checkVisibility({ visibilityProperty: true })) continue;
-    const before = look(node);
-    node.focus({ preventScroll: true });
+    const last = document.activeElement;
+    focus(node);
     if (document.activeElement !== node) continue;
     const style = getComputedStyle(node);
-    if ((style.outlineStyle === "none" || !parseFloat(style.outlineWidth)) && look(node) === before) said.push(node.outerHTML.slice(0, 120));
+    if (style.outlineStyle !== "none" && parseFloat(style.outlineWidth)) continue;
+    const focused = look(style);
+    if (last === document.body) node.blur(); else focus(last);
+    if (look(style) === focused) said.push(node.outerHTML.slice(0, 120));
+    focus(node);
   }
-  here.focus?.({ preventScroll: true });
+  focus(here);
   return said;
 }"""
+# Changes it on the page as it stands, and lets no colour be on its way.
 THEME = """theme => {
   document.documentElement.dataset.theme = theme;
   for (const one of document.getAnimations()) if (one.effect.getComputedTiming().endTime !== Infinity) one.finish();
 }"""
 ALL_OPEN = "() => document.querySelectorAll('details').forEach((part) => { part.open = true; })"
+# What a page fetches by itself as soon as it is there is part of it.
+SETTLED = """async () => {
+  const until = performance.now() + 5000;
+  while (document.querySelector(".htmx-request") && performance.now() < until) await new Promise(requestAnimationFrame);
+}"""
+IS_PAGE = f"async () => {{ if (!document.doctype) return false; await ({SETTLED})(); return true; }}"
+# One errand for all that is asked of a page as it stands: each costs as much as a small page.
+LOOK = f"""async ([themes, colours]) => {{
+  const said = [];
+  for (const theme of themes) {{
+    ({THEME})(theme);
+    for (const one of await ({RUN_AXE})(theme === "dark" ? colours : [])) said.push(`${{theme}}: ${{one}}`);
+    for (const one of ({UNSEEN_FOCUS})()) said.push(`${{theme}}: the focus is not seen on ${{one}}`);
+  }}
+  return [...said, ...({FORM})()];
+}}"""
 
 
-def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """What axe reports of the page as it stands; by these rules alone, if any are named."""
-    page.evaluate(AXE)
-    found: list[str] = page.evaluate(RUN_AXE, list(rules))
+def violations(page: Page) -> list[str]:
+    """What axe reports of the page as it stands."""
+    _bring_axe(page)
+    found: list[str] = page.evaluate(RUN_AXE, [])
     return found
+
+
+def _bring_axe(page: Page) -> None:
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
 
 
 class Sweep:
@@ -69,6 +100,8 @@ class Sweep:
         self.page, self.home = page, home
         self.faults: list[str] = []
         self._where = ""
+        self._resize(WIDTHS[0])
+        self._brings_axe = False  # from the first look on, each page brings it along: that is quicker than sending it
         page.on("console", self._said)
         page.on("pageerror", lambda error: self._note(f"error in the script: {error}"))
         page.on("requestfailed", self._failed)
@@ -76,6 +109,10 @@ class Sweep:
 
     def _note(self, what: str) -> None:
         self.faults.append(f"{self._where}: {what}")
+
+    def _note_all(self, said: Iterable[str], state: str) -> None:
+        for one in said:
+            self._note(f"{state}: {one}" if state else one)
 
     def _said(self, message: Any) -> None:
         # The browser itself notes each answer that refuses, and the icon of a part of a page that is opened as a page.
@@ -87,10 +124,42 @@ class Sweep:
         if request.failure != "net::ERR_ABORTED":  # what leaving a page ends: its stream, its questions
             self._note(f"{request.url} failed: {request.failure}")
 
-    def open(self, path: str, name: str, *, status: int = 200) -> bool:
+    def visit(self, path: str, name: str, *, status: int = 200, themes: Themes = BOTH) -> bool:
+        """Go there and look at everything, first with what is folded as it is, then open; False where there is no page."""
+        if not self._arrive(path, name, status):
+            return False
+        self.widths(back=False)
+        self.page.evaluate(ALL_OPEN)
+        self.widths(back=False)
+        self._examine("", themes)
+        return True
+
+    def open(self, path: str, name: str, *, back: bool = True) -> bool:
         """Go there and open what is folded; False where a file or a part of a page is answered instead of a page."""
+        if not self._arrive(path, name, 200):
+            return False
+        self.widths(back=back)
+        self.page.evaluate(ALL_OPEN)
+        return True
+
+    def look(self, state: str = "", themes: Themes = BOTH) -> None:
+        """Everything about the page as it stands: axe, its form, where the focus is seen, its width. Colours alone differ by theme."""
+        self._examine(state, themes)
+        self.widths(state)
+
+    def widths(self, state: str = "", *, back: bool = True) -> None:
+        """Whether the page keeps within its window, from the width that it has to the other end, and back there if wanted."""
+        order = WIDTHS if self._width != WIDTHS[-1] else WIDTHS[::-1]
+        said: list[str] = []
+        for width in order:
+            self._resize(width)
+            said += [f"wider than {width}: {one}" for one in self.page.evaluate(WIDE)]
+        if back:
+            self._resize(order[0])
+        self._note_all(said, state)
+
+    def _arrive(self, path: str, name: str, status: int) -> bool:
         self._where = name
-        self.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
         try:
             answer = self.page.goto(self.home + path)
         except Error as error:
@@ -99,33 +168,20 @@ class Sweep:
             raise
         if answer is not None and answer.status != status:
             self._note(f"answered {answer.status}")
-        if not self.page.evaluate("document.doctype !== null"):
-            return False
-        for one in self.widths():
-            self._note(one)
-        self.page.evaluate(ALL_OPEN)
-        return True
+        return bool(self.page.evaluate(IS_PAGE))
 
-    def look(self, state: str = "", themes: tuple[str, ...] = ("light", "dark")) -> None:
-        """Everything about the page as it stands: axe, its form, where the focus is seen, its width. Colours alone differ by theme."""
-        page, said = self.page, []
-        for theme in themes:
-            self.theme(theme)
-            said += [f"{theme}: {one}" for one in violations(page, COLOURS if theme == "dark" else ())]
-            page.keyboard.press("Shift")  # a keyboard is in use, so focus shows
-            said += [f"{theme}: the focus is not seen on {one}" for one in page.evaluate(UNSEEN_FOCUS)]
-        said += page.evaluate(FORM)
-        said += self.widths()
-        for one in said:
-            self._note(f"{state}: {one}" if state else one)
+    def _examine(self, state: str, themes: Themes) -> None:
+        if not self._brings_axe:
+            self._brings_axe = True
+            self.page.add_init_script(AXE)
+            _bring_axe(self.page)
+        self.page.keyboard.press("Shift")  # a keyboard is in use, so focus shows
+        self._note_all(self.page.evaluate(LOOK, [list(themes), COLOURS]), state)
 
-    def widths(self) -> list[str]:
-        said = []
-        for width in reversed(WIDTHS):
-            self.page.set_viewport_size({"width": width, "height": 900})
-            said += [f"wider than {width}: {one}" for one in self.page.evaluate(WIDE)]
-        return said
+    @property
+    def _width(self) -> int | None:
+        return self.page.viewport_size and self.page.viewport_size["width"]
 
-    def theme(self, theme: str) -> None:
-        """Change it on the page as it stands, and let no colour be on its way."""
-        self.page.evaluate(THEME, theme)
+    def _resize(self, width: int) -> None:
+        if self.page.viewport_size != {"width": width, "height": HEIGHT}:
+            self.page.set_viewport_size({"width": width, "height": HEIGHT})
