@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection, transaction
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -99,15 +100,26 @@ def clean_memory(request: pytest.FixtureRequest) -> Iterator[None]:
     from routing import bus, generation, totals
     from routing.services import checks, registry
     from routing.services.doctor import examinations
+    from routing.services.providers import routers
 
     generation.forget_all()
     registry.forget()
     totals.forget()
     examinations.forget()
     checks.forget()
+    routers.forget()
     bus.client().flushdb()
     yield
     generation.forget_all()
+
+
+@pytest.fixture(scope="module")
+def lasting_db(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """A transaction around the tests of a module that use `db`, for what is made once: each of them begins with it anew."""
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patched, transaction.atomic():
+        patched.setattr(connection, "close", lambda: None)  # what `db` does when it ends
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from routing.models import Actor, Workspace
-from routing.services import registry, revisions
+from routing.services import registry
 from routing.services.decisions import Caller
 
 EDITOR = Actor(kind="operator", name="an-editor")
@@ -53,15 +53,18 @@ def by() -> Actor:
 
 
 @pytest.fixture
-def workspace(db) -> Workspace:
+def workspace(db, request: pytest.FixtureRequest) -> Workspace:
+    """The workspace acme: empty, or the one that is published when a test asks for that, too."""
+    if "published" in request.fixturenames:
+        return request.getfixturevalue("published")
     return registry.create_workspace("acme", by=EDITOR)
 
 
 @pytest.fixture
-def published(workspace) -> Workspace:
-    registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
-    revisions.publish(workspace, message="Two endpoints", by=EDITOR)
-    return workspace
+def published(db) -> Workspace:
+    from tests import baseline  # it begins with what stands here
+
+    return baseline.two_endpoints()
 
 
 @pytest.fixture

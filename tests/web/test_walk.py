@@ -5,6 +5,7 @@ Whoever adds a route or a call declares here what it needs; the walk fails until
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,10 +39,11 @@ from routing.models import (
 )
 from routing.models.actor import SYSTEM
 from routing.sealing import seal
-from routing.services import registry, remarks, revisions, searches, sessions
+from routing.services import decisions, ledger, registry, remarks, revisions, searches, sessions
 from routing.services.decisions import Caller
 from routing.services.doctor import examinations
 from routing.services.searches import SearchRequest
+from tests import baseline
 from tests.cast import person
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -357,7 +359,6 @@ def known(workspace, decision: str) -> dict[str, Any]:
         REMARK: remarks.say(workspace, "endpoints[hitspec]", "Why?", by=SYSTEM).pk,
         SCHEDULE: Schedule.objects.create(workspace=workspace, revision=revision, at=later, actor="x").pk,
         EDIT: Edit.objects.create(workspace=workspace, person="x", by="x", at=timezone.now()).pk,
-        SESSION: sessions.open_session(harness, policy=None, ttl_s=600).id,
         SEARCH: searches.request_search(str(uuid7()), harness, SearchRequest(**GRAPH, bounds={})).pk,
         REPLAY: Replay.objects.create(
             workspace=workspace, by="x", against=1, digest="x", window={"scopes": ["default"]}
@@ -386,15 +387,37 @@ def finding_of(workspace) -> str:
     return examined.findings[0]["key"]
 
 
-@pytest.fixture
-def full(workspace, decide):
+@pytest.fixture(scope="module")
+def world(lasting_db):
     """A workspace in which every kind of thing is known, and who walks through it: members by role, and a stranger."""
+    workspace = baseline.two_endpoints()
     whole = {**DOCUMENT, "capabilities": WORDS, "policies": POLICIES, "providers": PROVIDERS}
     whole |= {"expectations": EXPECTATIONS}
     registry.replace_working_copy(workspace, whole, by=EDITOR)
     revisions.publish(workspace, message="Words and policies", by=EDITOR)
     clients = {role: _browser(person(f"the-{role}", workspace, role)) for role in ROLES}
-    return known(workspace, str(decide().pk)), clients | {"stranger": _browser(person("a-stranger"))}
+    return known(workspace, _decided(workspace)), clients | {"stranger": _browser(person("a-stranger"))}
+
+
+def _decided(workspace) -> str:
+    caller = Caller(workspace_id=workspace.pk, scope="default", harness="a-harness")
+    decision_id = decisions.resolve(caller, "fetch https://example.com/guide as Markdown")["decision_id"]
+    ledger.write(workspace.pk)
+    return str(decision_id)
+
+
+@pytest.fixture
+def workspace(world, db) -> Workspace:
+    return Workspace.objects.get(name="acme")
+
+
+@pytest.fixture
+def full(world, workspace):
+    """The world as it was made, for each walk."""
+    made, people = world
+    harness = Caller(workspace_id=workspace.pk, scope="default", harness="x")
+    # Kept on the bus, which is empty at the beginning of each test.
+    return made | {SESSION: sessions.open_session(harness, policy=None, ttl_s=600).id}, people
 
 
 def _browser(user) -> Client:
@@ -405,9 +428,11 @@ def _browser(user) -> Client:
 
 def _asked(client: Client, method: str, address: str, **more: Any) -> int:
     """The status; what was written meanwhile is undone, so that everybody meets the same workspace."""
+    cookies = copy.deepcopy(client.cookies)
     with transaction.atomic():
         status = getattr(client, method)(address, **more).status_code
         transaction.set_rollback(True)
+    client.cookies = cookies
     return status
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from control.access import RIGHTS
+from control.api import answers
 from control.keys import create_key
 from routing import generation
 from routing.models import Actor, Workspace
@@ -43,6 +44,12 @@ def workspace(db) -> Workspace:
     workspace = baseline.two_endpoints()
     person(EDITOR.name, workspace)  # keys act as whoever made them
     return workspace
+
+
+@pytest.fixture(autouse=True)
+def looks_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests make a decision in the breath in which it is asked for: no message comes, and its row is looked at instead."""
+    monkeypatch.setattr(answers, "LOOK_AGAIN_S", 0.01)
 
 
 @pytest.fixture
