@@ -19,6 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 from control.access import allows, may
 from control.web import telling
 from control.web.confirming import Confirmation, ask
+from control.web.problems import SessionOver
 from routing import listings
 from routing.engine.config import RoutingConfig
 from routing.engine.session import circuit_of
@@ -251,7 +252,7 @@ def _find(workspace: Workspace, session: UUID) -> Session:
     try:
         return sessions.find_in_workspace(workspace.pk, str(session))
     except NotFound:
-        raise Http404 from None
+        raise SessionOver(reverse("sessions", args=[workspace.name])) from None
 
 
 def lasting(seconds: float) -> str:

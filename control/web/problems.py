@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.messages.storage.base import Message
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -58,7 +58,18 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
     )
 
 
+class SessionOver(Http404):
+    """There is no such session, as there is none of every one that decisions name after a while."""
+
+    def __init__(self, listing: str) -> None:
+        super().__init__()
+        self.listing = listing
+
+
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if isinstance(exception, SessionOver):
+        say = "Sessions are kept for as long as they last, a week at most, and this one has ended or was never here. Its decisions stay."
+        return _page(request, 404, "This session is over", say, lead=(exception.listing, "To the sessions"))
     say = "It may have been renamed or retired, or it belongs to a workspace that you are not a member of."
     return _page(request, 404, "There is nothing here", say)
 

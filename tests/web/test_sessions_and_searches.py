@@ -57,6 +57,15 @@ def text_of(response) -> str:
     return response.content.decode()
 
 
+def test_a_session_that_has_ended_is_told_as_one(enter, harness):
+    client = enter("viewer")
+    answer = client.get(f"/w/acme/sessions/{uuid7()}")
+
+    assert answer.status_code == 404
+    assert "This session is over" in text_of(answer)
+    assert 'href="/w/acme/sessions">To the sessions' in text_of(answer)
+
+
 def test_a_session_shows_its_evidence(enter, looped, harness):
     quiet = sessions.open_session(harness, policy=None, ttl_s=3600)
     client = enter("editor")
