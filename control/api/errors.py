@@ -145,7 +145,8 @@ def detail_of(error: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
-    known = {"missing": "is required", "extra_forbidden": "is not known here"}
+    known = {"missing": "is required", "extra_forbidden": "is not known here", "list_type": "must be a list"}
+    known |= dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be an object")
     if (error.get("ctx") or {}).get("min_length") == 1:
         known |= dict.fromkeys(("too_short", "string_too_short"), "must not be empty")
     text = str(known.get(str(error["type"]), error["msg"]))

@@ -53,17 +53,19 @@ def listing(request: HttpRequest, workspace: Workspace) -> HttpResponse:
     recent = figures.summaries(workspace.pk, timezone.now() - DAY)
     month = figures.summaries(workspace.pk, figures.month_began())
     asked_by, settled = users(workspace), settings.kept(workspace.pk)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "provider": entry,
             "users": asked_by.get(entry.name, []),
             "standing": standing_of(workspace, entry),
             "recent": recent.get(entry.name) or Summary(),
-            "month": (month.get(entry.name) or Summary()).cost,
+            "month": month[entry.name].cost if entry.name in month else 0.0,
             "settled": settled.get(entry.name, settings.NOTHING),
         }
         for entry in registry.providers
     ]
+    for row in rows:
+        row["is_spent"] = row["settled"].is_spent_by(row["month"])
     context = {"rows": rows, "local_users": asked_by.get("local", []), "alone": _is_alone(rows)}
     return render(request, "providers/list.html", context)
 
@@ -125,6 +127,7 @@ def told(workspace: Workspace, body: Mapping[str, Any], line: Line | None = None
     month = figures.by_day(workspace.pk, name, timezone.now() - WEEKS)
     whole = figures.summaries(workspace.pk, timezone.now() - WEEKS).get(name) or Summary()
     settled = settings.kept(workspace.pk).get(name, settings.NOTHING)
+    spent = figures.spent(workspace.pk, name)
     look = inspections.newest(workspace, name, "provider")
     return {
         "provider": body,
@@ -139,7 +142,8 @@ def told(workspace: Workspace, body: Mapping[str, Any], line: Line | None = None
         "failures": [(FAILURES.get(kind, kind), number) for kind, number in whole.failures.most_common()],
         "versions": sorted(whole.versions.values(), key=lambda one: one.last, reverse=True),
         "days": month[:14],
-        "spent": figures.spent(workspace.pk, name),
+        "spent": spent,
+        "is_spent": settled.is_spent_by(spent),
         "settled": settled,
         "compared": whole.shadow.get("agreed", 0) + whole.shadow.get("differed", 0),
         "agreed": whole.shadow.get("agreed", 0),

@@ -170,6 +170,20 @@ def test_budget_price_and_shadow_are_settled_beside_the_draft(jev, admin):
     assert settings.of(jev.pk, "jev") == found
 
 
+def test_a_spent_budget_is_said_where_one_would_else_read_that_requests_are_sent(jev, admin):
+    told = Usage(input_tokens=1, output_tokens=1, cost=0.5)
+    figures.record(jev.pk, [Call(provider="jev", took_ms=5, requests=1, usage=told)])
+    given = {"monthly_budget": "0.75", "token_price": "", "shadow_share": "0"}
+    admin.post(at("provider-settle", "jev"), given)
+    within = shown(admin, at("provider", "jev")), shown(admin, at("providers"))
+    admin.post(at("provider-settle", "jev"), given | {"monthly_budget": "0.5"})
+    over = shown(admin, at("provider", "jev")), shown(admin, at("providers"))
+
+    assert "Requests are sent." in within[0] and "Requests are sent." not in over[0]
+    assert "0.5000 of 0.5000 are spent" in over[0]
+    assert ["budget spent" in page.lower() for page in (*within, *over)] == [False, False, True, True]
+
+
 @pytest.mark.parametrize("typed", ["1,5", "0,500", "1,5000", "12,34.5", "1e999", "nan"])
 def test_a_budget_that_could_be_misread_is_refused(jev, admin, typed):
     given = {"monthly_budget": typed, "token_price": "", "shadow_share": "0"}

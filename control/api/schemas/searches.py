@@ -43,7 +43,7 @@ class SearchIn(In):
         graph = [name for name in ("root_state", "states", "transitions") if getattr(self, name) is not None]
         if self.history is not None and graph:
             raise ValueError(f"give history or a graph, not both: {', '.join(graph)}")
-        if self.history is None and self.root_state is None:
+        if self.history is None and not graph:
             raise ValueError("give root_state, states and transitions, or history")
         return self
 

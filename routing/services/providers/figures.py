@@ -63,8 +63,8 @@ def spent(workspace_id: Any, provider: str) -> float:
 
 def has_budget(workspace_id: Any, provider: str) -> bool:
     """Whether the account may cost more this month. Calls that are under way may still go over by their own price."""
-    budget = settings.of(workspace_id, provider).monthly_budget
-    return budget is None or spent(workspace_id, provider) < budget
+    settled = settings.of(workspace_id, provider)
+    return settled.monthly_budget is None or not settled.is_spent_by(spent(workspace_id, provider))
 
 
 def month_began(now: datetime | None = None) -> datetime:

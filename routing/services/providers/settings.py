@@ -28,6 +28,10 @@ class Settled:
     token_price: float | None = None
     shadow_share: float = 0.0
 
+    def is_spent_by(self, cost: float) -> bool:
+        """Whether a month that has cost so much leaves nothing of the budget."""
+        return self.monthly_budget is not None and cost >= self.monthly_budget
+
 
 NOTHING = Settled()
 Known = Mapping[Any, Mapping[str, Settled]]  # by workspace id, by provider

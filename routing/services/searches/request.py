@@ -114,11 +114,14 @@ def _above(given: Mapping[str, Any], name: str, most: int) -> list[dict[str, Any
 
 def _graph_problems(asked: SearchRequest, limits: Mapping[str, Any]) -> list[dict[str, Any]]:
     most = {"max_states": limits["max_states"], "max_transitions": limits["max_transitions"]}
+    missing = [{"path": "root_state", "message": "is required"}] if asked.root_state is None else []
     try:
-        SuppliedGraph(asked.states, asked.transitions, **most).number_of(asked.root_state or "")
+        graph = SuppliedGraph(asked.states, asked.transitions, **most)
+        if asked.root_state is not None:
+            graph.number_of(asked.root_state)
     except SearchGraphError as error:
-        return [dict(problem) for problem in error.problems]
-    return []
+        return [*missing, *(dict(problem) for problem in error.problems)]
+    return missing
 
 
 def _sentence(problems: Sequence[Mapping[str, Any]]) -> str:

@@ -140,6 +140,7 @@ def test_a_root_without_tools_is_a_fallback_of_its_own(api):
     ("more", "path"),
     [
         ({"root_state": "nowhere"}, "root_state"),
+        ({"root_state": None}, "root_state"),
         ({"states": []}, "states"),
         ({"states": [state("root"), state("root")]}, "states[1].id"),
         ({"states": [{"goal": "x"}], "transitions": []}, "states[0].id"),
@@ -172,6 +173,24 @@ def test_what_is_wrong_is_named_with_its_place_and_nothing_is_kept(api, more, pa
     assert (status, answer["error"]["code"]) == (422, "invalid_request")
     assert path in [detail["path"] for detail in answer["error"]["details"]]
     assert not Decision.objects.exists() and not Search.objects.exists()
+
+
+def test_a_wrong_shape_is_told_in_words_of_json(api):
+    graph = api.post("/searches", {**GRAPH, "states": {}, "history": []})[1]["error"]["details"]
+    route = api.post("/route", {"goal": "g", "tools": ["a"]})[1]["error"]["details"]
+
+    assert [(one["path"], one["message"]) for one in graph + route] == [
+        ("states", "must be a list"),
+        ("history", "must be an object"),
+        ("tools[0]", "must be an object"),
+    ]
+
+
+def test_a_graph_without_root_is_told_with_all_else_that_is_wrong(api):
+    states = [state("root", "a", "a")]
+    paths = [detail["path"] for detail in api.post("/searches", {"states": states})[1]["error"]["details"]]
+
+    assert paths == ["root_state", "states[0].tools[1].name"]
 
 
 def test_every_problem_is_named_at_once(api):
