@@ -1,4 +1,4 @@
-"""What all tests share: a real bus, clean memory between tests, the cast, Chromium, and installations of real processes."""
+"""What all tests share: a real bus, clean memory between tests, the application over HTTP, and installations of real processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,16 +26,6 @@ hypothesis_settings.register_profile(
     "switchyard", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
 hypothesis_settings.load_profile("switchyard")
-
-CHROMIUM = Path("/usr/bin/chromium")
-CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -129,37 +118,6 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
     names.forget()
     monkeypatch.setattr(names, "lookup", lambda host, port: [])
-
-
-# --- Chromium -------------------------------------------------------------------------------------------------------
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium; tests that use it are skipped where there is none."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is missing: apt install chromium")
-    # Playwright's synchronous calls keep an event loop in this thread, and Django would refuse its models there.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=CHROMIUM_FLAGS)
-        yield chromium
-        chromium.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page in a browser context of its own; an error on its console fails the test."""
-    context = browser.new_context(locale="en-GB", timezone_id="UTC")
-    opened = context.new_page()
-    errors: list[str] = []
-    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.errors = errors
-    yield opened
-    context.close()
-    assert errors == []
 
 
 # --- The application over real HTTP ---------------------------------------------------------------------------------
