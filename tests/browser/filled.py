@@ -97,7 +97,7 @@ def fill(workspace: Workspace, decide: Callable[..., str]) -> dict[str, Any]:
     stranger = person("x" * 150, workspace, "editor")
     registry.replace_working_copy(workspace, document(), by=EDITOR)
     revisions.publish(workspace, message=crowd.HOSTILE, by=EDITOR)
-    made = known(workspace, decide())
+    made = known(workspace, decide()) | {walk.SESSION: walk.a_session(workspace)}
     nothing = decide("bake a cake with cherries")
     _report(workspace, made[DECISION])
     hint = {"use_when": ["fetch a page", crowd.HOSTILE[:200]], "title": crowd.HOSTILE}

@@ -415,9 +415,13 @@ def workspace(world, db) -> Workspace:
 def full(world, workspace):
     """The world as it was made, for each walk."""
     made, people = world
+    return made | {SESSION: a_session(workspace)}, people
+
+
+def a_session(workspace) -> str:
+    """Kept on the bus, which is empty at the beginning of each test."""
     harness = Caller(workspace_id=workspace.pk, scope="default", harness="x")
-    # Kept on the bus, which is empty at the beginning of each test.
-    return made | {SESSION: sessions.open_session(harness, policy=None, ttl_s=600).id}, people
+    return sessions.open_session(harness, policy=None, ttl_s=600).id
 
 
 def _browser(user) -> Client:
