@@ -13,6 +13,8 @@ import pytest
 from routing.formats import write_yaml
 from tests.routing.conftest import DOCUMENT
 
+pytestmark = pytest.mark.embedded
+
 ROOT = Path(__file__).parents[2]
 NAMES = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 NAMES |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in NAMES.items()}

@@ -14,6 +14,8 @@ from pydantic import ValidationError
 
 from control.environment import CHECKOUT, Environment
 
+pytestmark = pytest.mark.embedded
+
 # Keys of the right form; the same in every process, since test names are made of them.
 KEYS = [base64.urlsafe_b64encode(bytes([number]) * 32).decode() for number in (1, 2)]
 

@@ -16,6 +16,8 @@ from control.processes import Process
 from control.supervisor import CannotStart, Supervisor
 from tests.installation import eventually
 
+pytestmark = pytest.mark.embedded
+
 GRANDCHILD = "import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); print(p.pid)"
 
 
