@@ -21,6 +21,7 @@ register = template.Library()
 register.filter(toasts.taking_back)
 register.filter(expecting.mark_of)
 MINUS = "−"
+UNREADABLE = 1e12  # from here on nobody reads the digits of a number, and they fill a page
 
 
 @register.simple_tag
@@ -57,7 +58,7 @@ def shown(value: Any) -> SafeString:
 @register.filter
 def spelled(value: Any) -> str:
     """The same for attributes and options, which hold no marks: "[U+202E]"."""
-    return "".join(f"[{_code(text)}]" if is_hidden else text for text, is_hidden in _pieces(value))
+    return words.spelled("" if value is None else str(value))
 
 
 def _pieces(value: Any) -> list[tuple[str, bool]]:
@@ -66,12 +67,7 @@ def _pieces(value: Any) -> list[tuple[str, bool]]:
 
 def _mark(run: str) -> SafeString:
     name = unicodedata.name(run[0], "control character").lower()
-    return format_html('<span class="unseen" title="{}">{}</span>', name, _code(run))
-
-
-def _code(run: str) -> str:
-    """The code of a character, and how often it stands there when that is more than once."""
-    return f"U+{ord(run[0]):04X}" + (f" ×{len(run)}" if len(run) > 1 else "")
+    return format_html('<span class="unseen" title="{}">{}</span>', name, words.code_of(run))
 
 
 @register.simple_tag
@@ -187,11 +183,12 @@ def count(value: Any) -> str:
 
 @register.filter
 def figure(value: Any, places: int = 2) -> str:
-    """A number with a fixed number of places and a real minus; a dash when there is none."""
+    """A number with a fixed number of places and a real minus; a dash when there is none. Past all reading, its power of ten."""
     if value is None or value == "":
         return "–"
-    text = f"{abs(float(value)):,.{places}f}"
-    return MINUS + text if float(value) < 0 and float(text.replace(",", "")) != 0 else text
+    size = abs(float(value))
+    text = f"{size:,.{places}f}" if size < UNREADABLE else f"{size:.{places}e}".replace("e+", " × 10^")
+    return MINUS + text if float(value) < 0 and round(size, places) != 0 else text
 
 
 @register.filter

@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from control.web.words import spelled
+
 NARROWEST, WIDEST, ROW = 104, 190, 40
 LETTER, BESIDE = 6.6, 62  # width of a letter; of what stands on both sides of a word
 LEFT, TOP = 20, 26
@@ -170,5 +172,5 @@ def _edge(parent: Drawn | None, node: Drawn) -> str:
 
 
 def _word(tool: str) -> str:
-    word = tool.partition("__")[2] or tool
+    word = spelled(tool.partition("__")[2] or tool)
     return word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"

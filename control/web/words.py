@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from routing.engine.validation.visible import pieces
+
 GOOD, WARN, NOTE = "good", "warn", "note"
 
 
@@ -205,3 +207,13 @@ KIND_CHOICES = (
     ("domain_outcome", "Outcomes"),
 )
 WINDOWS = {"15m": (15, "15 min"), "1h": (60, "1 hour"), "24h": (1440, "24 hours")}
+
+
+def spelled(text: str) -> str:
+    """Text for places that hold no marks (attributes, drawings): what cannot be seen or turns text round stands as "[U+202E]"."""
+    return "".join(f"[{code_of(run)}]" if is_hidden else run for run, is_hidden in pieces(text))
+
+
+def code_of(run: str) -> str:
+    """The code of a character, and how often it stands there when that is more than once."""
+    return f"U+{ord(run[0]):04X}" + (f" ×{len(run)}" if len(run) > 1 else "")

@@ -68,6 +68,18 @@ def test_without_a_last_action_it_begins_where_sessions_begin():
     assert [(one.before, one.tool) for one in history.evidence] == [(None, "a"), (None, "c"), ("a", "b")]
 
 
+def test_names_that_are_too_long_for_an_id_are_learnt_from_like_any_other():
+    beginning = "e" * 64 + "__" + "t" * 200
+    first, good, bad = (beginning + end for end in ("-first", "-good", "-bad"))
+    tools = {name: ToolDescriptor(name=name, description=name) for name in (first, good, bad)}
+    lines = [[Invoked(tool=first, worked=1.0), Invoked(tool=good, worked=1.0)]] * 6
+    lines += [[Invoked(tool=first, worked=1.0), Invoked(tool=bad, worked=0.0)]] * 6
+    history = learn(lines, tools=tools, last_action=first)
+
+    assert {(one.before, one.tool) for one in history.evidence} == {(first, good), (first, bad)}
+    assert best(history, method="puct") == best(history, method="exact") == good
+
+
 def test_what_costs_more_is_worth_less():
     history = learn([session("a", cost=0.5)] * 6 + [session("b", cost=0.1)] * 6, tools=TOOLS)
     cheap, dear = sorted(history.evidence, key=lambda one: one.reward, reverse=True)

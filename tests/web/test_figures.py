@@ -133,6 +133,7 @@ def test_numbers_are_written_with_a_real_minus_and_parted_thousands():
         console.figure(None),
         console.count(18204),
     ] == ["−1.2", "0.0", "1,234.5", "–", "18,204"]
+    assert [console.figure(-6.7315e99), console.figure(999_999_999_999.0, 0)] == ["−6.73 × 10^99", "999,999,999,999"]
 
 
 @pytest.mark.parametrize(

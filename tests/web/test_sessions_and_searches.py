@@ -57,6 +57,17 @@ def text_of(response) -> str:
     return response.content.decode()
 
 
+def test_a_name_that_turns_text_round_is_spelled_in_the_drawing_too(enter, harness):
+    name = "git__\u202eevil"
+    graph = {"root_state": "root", "states": [{"id": "root", "goal": "g", "tools": [{"name": name}]}]}
+    row = searches.request_search(str(uuid7()), harness, SearchRequest(**graph, bounds={}))
+    decisions.run(UUID(str(row.pk)))
+    page = text_of(enter("viewer").get(f"/w/acme/searches/{row.pk}"))
+
+    assert ">[U+202E]evil</text>" in page and 'aria-label="git__[U+202E]evil, ' in page
+    assert "\u202e" not in page
+
+
 def test_a_session_that_has_ended_is_told_as_one(enter, harness):
     client = enter("viewer")
     answer = client.get(f"/w/acme/sessions/{uuid7()}")

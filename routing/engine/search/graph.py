@@ -17,7 +17,8 @@ from routing.engine.validation.problems import Problems
 from routing.engine.validation.reader import Reader, items, kind_of
 from routing.engine.validation.visible import is_blank
 
-LONGEST_NAME = 128
+LONGEST_ID = 128
+LONGEST_TOOL = 400  # as public names may be that long
 UNKNOWN_STEP_REWARD = -1.0
 
 
@@ -148,7 +149,7 @@ def _read_states(given: object, problems: Problems, most: int | None) -> dict[st
 
     def read(value: object, path: str, problems: Problems) -> bool:
         r = Reader(value, path, problems)
-        id_ = _read_name(r, "id")
+        id_ = _read_name(r, "id", LONGEST_ID)
         state = _State(
             goal=r.text("goal", required=True) or "",
             observation=r.text("observation"),
@@ -173,7 +174,7 @@ def _read_tools(r: Reader) -> tuple[ToolDescriptor, ...]:
 
     def read(value: object, path: str, problems: Problems) -> ToolDescriptor | None:
         t = Reader(value, path, problems)
-        name = _read_name(t, "name")
+        name = _read_name(t, "name", LONGEST_TOOL)
         tool = ToolDescriptor(
             name=name or "",
             description=t.words("description"),
@@ -196,7 +197,8 @@ def _read_edges(given: object, states: Mapping[str, _State], problems: Problems,
 
     def read(value: object, path: str, problems: Problems) -> _Edge | None:
         r = Reader(value, path, problems)
-        from_state, tool, to_state = _read_name(r, "from_state"), _read_name(r, "tool"), _read_name(r, "to_state")
+        from_state, to_state = _read_name(r, "from_state", LONGEST_ID), _read_name(r, "to_state", LONGEST_ID)
+        tool = _read_name(r, "tool", LONGEST_TOOL)
         reward = _read_number(r, "reward")
         terminal = r.flag("terminal", False)
         r.close()
@@ -222,8 +224,8 @@ def _listed(given: object) -> object:
     return given
 
 
-def _read_name(r: Reader, key: str) -> str | None:
-    value = r.text(key, required=True, longest=LONGEST_NAME)
+def _read_name(r: Reader, key: str, longest: int) -> str | None:
+    value = r.text(key, required=True, longest=longest)
     if value is not None and is_blank(value):
         r.wrong(key, "must not be blank")
         return None

@@ -6,13 +6,14 @@ how much more often it worked there than steps do on the whole, less what it cos
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from routing.engine.models import HarnessState, RouteDecision, ToolDescriptor
-from routing.engine.search.graph import LONGEST_NAME, SuppliedGraph
+from routing.engine.search.graph import LONGEST_ID, SuppliedGraph
 
 START = "start"
 AFTER = "after {}"
@@ -169,14 +170,18 @@ def _smoothed(seen: _Seen, towards: float) -> float:
 
 def _often(seen: Mapping[str, _Seen], tools: Mapping[str, ToolDescriptor], least: int) -> list[str]:
     """Tools that may be chosen and were seen so often, the most frequent first."""
-    found = [
-        tool for tool, one in seen.items() if one.count >= least and tool in tools and len(_state(tool)) <= LONGEST_NAME
-    ]
+    found = [tool for tool, one in seen.items() if one.count >= least and tool in tools]
     return sorted(found, key=lambda tool: (-seen[tool].count, tool))
 
 
 def _state(tool: str | None) -> str:
-    return START if tool is None else AFTER.format(tool)
+    """The id of the state after a tool; of a name that is too long for one, its beginning and a digest."""
+    if tool is None:
+        return START
+    name = AFTER.format(tool)
+    if len(name) <= LONGEST_ID:
+        return name
+    return f"{name[: LONGEST_ID - 17]} {hashlib.sha256(tool.encode()).hexdigest()[:16]}"
 
 
 def _graph(

@@ -175,6 +175,14 @@ def test_what_is_wrong_is_named_with_its_place_and_nothing_is_kept(api, more, pa
     assert not Decision.objects.exists() and not Search.objects.exists()
 
 
+def test_a_tool_may_have_the_longest_public_name(api):
+    name = f"{'e' * 64}__{'t' * 256}"
+    step = {"from_state": "root", "tool": name, "to_state": "root", "terminal": True}
+    found = searched(api, states=[state("root", name)], transitions=[step])
+
+    assert found["result"]["tool"] == name
+
+
 def test_a_wrong_shape_is_told_in_words_of_json(api):
     graph = api.post("/searches", {**GRAPH, "states": {}, "history": []})[1]["error"]["details"]
     route = api.post("/route", {"goal": "g", "tools": ["a"]})[1]["error"]["details"]
