@@ -33,6 +33,19 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("DJANGO_SETTINGS_MODULE is set: unset it, or the tests would use a real data dir")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of a group run in one process, and share what is made once in it: an installation costs seconds of every start.
+
+    pytest-xdist 3.8 writes the group into the id of a test where pytest 9.2 no longer reads it.
+    """
+    if not config.getoption("loadgroup", False):  # of the processes that run tests
+        return
+    for item in items:
+        group = item.get_closest_marker("xdist_group")
+        if group is not None and not item.nodeid.endswith(f"@{group.args[0]}"):
+            item._id = type(item._id).parse(f"{item.nodeid}@{group.args[0]}")
+
+
 def pytest_collection_finish() -> None:
     """Modules and collected tests live to the end: the collector need not walk them again and again."""
     gc.collect()

@@ -14,7 +14,7 @@ import pytest
 from bench.searches import graph
 from tests.installation import PREPARED, Installation, eventually
 
-pytestmark = [pytest.mark.flow, pytest.mark.embedded, pytest.mark.xdist_group("faults")]
+pytestmark = [pytest.mark.flow, pytest.mark.embedded, pytest.mark.xdist_group("endurance")]
 HERE = Path(__file__).parent
 TOOLS = [{"name": "read_file", "description": "Read one file"}, {"name": "write_file", "description": "Replace a file"}]
 BUS = "bus"
