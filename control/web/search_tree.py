@@ -11,7 +11,7 @@ from typing import Any
 
 from control.web.words import spelled
 
-NARROWEST, WIDEST, ROW = 104, 190, 40
+NARROWEST, WIDEST, ROW = 104, 210, 40
 LETTER, BESIDE = 6.6, 62  # width of a letter; of what stands on both sides of a word
 LEFT, TOP = 20, 26
 ROOM_FOR_VALUE = 56

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from uuid import UUID
 
-from routing.services import registry, revisions, sessions
+import pytest
+from uuid_utils.compat import uuid7
+
+from routing.services import decisions, registry, revisions, searches, sessions
 from routing.services.decisions import Caller
 from routing.services.providers import figures
 from routing.services.providers.figures import Call
+from routing.services.searches import SearchRequest
 from tests.browser.sweep import Sweep
 from tests.routing.conftest import DOCUMENT, EDITOR
 
@@ -18,6 +22,13 @@ OVERLAPS = """() => [...document.querySelectorAll(".list > li > .grow")]
 ONE_LINE = """() => [...document.querySelectorAll(".list .sub")]
   .filter((node) => node.getClientRects()[0].top < node.previousElementSibling.getBoundingClientRect().bottom - 2)
   .map((node) => node.parentElement.textContent.slice(0, 80))"""
+
+
+CROSSING = """() => {
+  const words = [...document.querySelectorAll("figure.tree text")].map((node) => [node.textContent, node.getBoundingClientRect()]);
+  const cross = (a, b) => a.left < b.right + 3 && b.left < a.right + 3 && a.top < b.bottom - 4 && b.top < a.bottom - 4;
+  return words.flatMap(([one, a], at) => words.slice(at + 1).filter(([, b]) => cross(a, b)).map(([other]) => `${one} over ${other}`));
+}"""
 
 
 @pytest.fixture
@@ -42,3 +53,16 @@ def test_long_names_stay_in_their_panel_and_what_is_said_of_them_has_its_own_lin
         assert sweep.page.locator(".list .sub").count()
 
     assert not sweep.faults, "\n".join(sweep.faults)
+
+
+def test_the_words_of_a_tree_leave_room_for_its_numbers(sign_in, workspace, live_address):
+    name = "notes__" + "w" * 60
+    step = {"from_state": "root", "tool": name, "to_state": "root", "reward": 2.5}
+    states = [{"id": "root", "goal": "g", "tools": [{"name": name}, {"name": "short"}]}]
+    graph = SearchRequest(root_state="root", states=states, transitions=[step], bounds={})
+    row = searches.request_search(str(uuid7()), Caller(workspace_id=workspace.pk, scope="default", harness="x"), graph)
+    decisions.run(UUID(str(row.pk)))
+    page = sign_in(f"searches/{row.pk}")
+
+    assert page.locator("figure.tree text").count() > 5
+    assert page.evaluate(CROSSING) == []
