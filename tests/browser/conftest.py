@@ -14,10 +14,10 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from routing.models import Workspace
-from routing.services import decisions, ledger, registry, revisions
+from routing.services import decisions, ledger
 from routing.services.decisions import Caller
+from tests import baseline
 from tests.cast import person
-from tests.routing.conftest import DOCUMENT, EDITOR
 
 CHROMIUM = Path("/usr/bin/chromium")
 CHROMIUM_FLAGS = [
@@ -45,8 +45,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Any]:
-    """A page in a browser context of its own; an error on its console fails the test."""
+def page(browser: Browser, live_address: str) -> Iterator[Any]:
+    """A page in a browser context of its own; an error on its console fails the test.
+
+    It is closed before the server stops, which would otherwise wait for the page's stream to end.
+    """
     context = browser.new_context(locale="en-GB", timezone_id="UTC")
     opened: Any = context.new_page()
     errors: list[str] = []
@@ -68,9 +71,7 @@ def admit(context: BrowserContext, address: str, name: str) -> None:
 
 @pytest.fixture
 def workspace(live_address) -> Workspace:
-    workspace = registry.create_workspace("acme", by=EDITOR)
-    registry.replace_working_copy(workspace, DOCUMENT, by=EDITOR)
-    revisions.publish(workspace, message="Two endpoints", by=EDITOR)
+    workspace = baseline.two_endpoints()
     person("ada", workspace)
     return workspace
 
@@ -97,8 +98,7 @@ def sign_in(page: Page, live_address, workspace):
         page.goto(f"{live_address}/w/acme/{path}")
         return page
 
-    yield sign_in
-    page.goto("about:blank")  # closes the page's stream before the server stops
+    return sign_in
 
 
 @pytest.fixture
