@@ -78,6 +78,9 @@ def _listener(request: HttpRequest) -> Listener | HttpResponseBase:
         allowed = ", ".join(sorted(KINDS))
         details = [{"path": "kind", "message": "is no kind of event", "allowed": allowed}]
         return problem(request, "invalid_request", "kind: is no kind of event", details)
+    if (after := request.GET.get("after")) and _number(after) is None:
+        details = [{"path": "after", "message": "must be the number of an event", "value": after[:100]}]
+        return problem(request, "invalid_request", "after: must be the number of an event", details)
     unknown = [name for name in request.GET if name not in (*FILTERS, "workspace", "after")]
     if unknown:
         return problem(

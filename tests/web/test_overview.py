@@ -95,6 +95,14 @@ def test_the_stream_starts_where_the_page_ends_and_carries_its_filters(admin, de
     assert address == "/live/events?workspace=acme&scope=default&status=started&kind=invocation&after=1"
 
 
+@pytest.mark.parametrize(("name", "value"), [("after", "-1"), ("after", "x"), ("kind", "nothing")])
+def test_a_stream_that_cannot_be_is_refused_with_its_place(admin, name, value):
+    answer = admin.get(f"/live/events?workspace=acme&{name}={value}")
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["details"][0]["path"] == name
+
+
 def test_a_window_keeps_its_place_in_the_address(admin):
     context = admin.get("/w/acme/?window=24h&scope=default").context
 
