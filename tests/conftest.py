@@ -138,6 +138,15 @@ def lasting_db(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         transaction.set_rollback(True)
 
 
+@pytest.fixture
+def one_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What providers came to is added up in one hour, also while the clock strikes."""
+    from routing.services.providers import figures
+
+    began = figures.this_hour()
+    monkeypatch.setattr(figures, "this_hour", lambda: began)
+
+
 @pytest.fixture(autouse=True)
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test asks the network what a name leads to: none leads anywhere, unless a test says so."""

@@ -58,7 +58,7 @@ def test_a_hint_is_written_talked_about_and_published(page, workspace):
     page.keyboard.type("keep an article as text")
     page.keyboard.press("Tab")
     expect(page.locator("#draftchip")).to_contain_text("1 change")
-    assert page.evaluate("document.activeElement !== document.body")
+    page.wait_for_function("document.activeElement !== document.body")
 
     page.keyboard.press("g")
     if page.evaluate("document.activeElement.matches('input, textarea')"):

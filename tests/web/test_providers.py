@@ -21,7 +21,7 @@ from tests.fake_decisions import decisions_server
 from tests.routing.conftest import EDITOR
 
 KEY = "sk-test-0123456789abcdef"
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("one_hour")]
 
 
 @pytest.fixture

@@ -71,9 +71,13 @@ def month_began(now: datetime | None = None) -> datetime:
     return (now or timezone.now()).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
+def this_hour() -> datetime:
+    return timezone.now().replace(minute=0, second=0, microsecond=0)
+
+
 def _hour(workspace_id: Any, provider: str) -> ProviderHour:
     """The row of this hour, locked; the first of an hour drops those that are too old."""
-    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    hour = this_hour()
     row, made = ProviderHour.objects.get_or_create(workspace_id=workspace_id, provider=provider, hour=hour)
     if made:
         old = ProviderHour.objects.filter(workspace_id=workspace_id, provider=provider, hour__lt=hour - KEPT)

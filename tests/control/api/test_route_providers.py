@@ -27,7 +27,7 @@ STATUS = {
     "provider_timeout": 504,
     "provider_unconfigured": 503,
 }
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("one_hour")]
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ TOOLS = [
     ToolDescriptor("write_file", "Replace a file", "mutate", RiskLevel.MEDIUM),
 ]
 STATE = HarnessState(goal="read the file config.toml")
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("one_hour")]
 
 
 @pytest.fixture(autouse=True)
