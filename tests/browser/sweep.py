@@ -134,11 +134,12 @@ class Sweep:
         self._examine("", themes)
         return True
 
-    def open(self, path: str, name: str, *, back: bool = True) -> bool:
+    def open(self, path: str, name: str, *, measured: bool = True) -> bool:
         """Go there and open what is folded; False where a file or a part of a page is answered instead of a page."""
         if not self._arrive(path, name, 200):
             return False
-        self.widths(back=back)
+        if measured:
+            self.widths()
         self.page.evaluate(ALL_OPEN)
         return True
 

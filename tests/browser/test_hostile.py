@@ -49,11 +49,11 @@ def test_every_form_answers_hostile_text_in_words_and_loses_none_of_it(sign_in, 
     made = filled.fill(workspace, decide)
     sweep, tried = Sweep(sign_in("shortcuts"), live_address), 0
     for name, path in filled.addresses(made, "plain"):
-        if not sweep.open(path, name, back=False):
+        if not sweep.open(path, name, measured=False):
             continue
         for at in range(sweep.page.evaluate(FORMS, TEXTS)):
             if at:
-                sweep.open(path, f"{name}, form {at}", back=False)
+                sweep.open(path, f"{name}, form {at}", measured=False)
                 sweep.page.evaluate(FORMS, TEXTS)
             tried += 1
             sweep.faults += [f"{name}, form {at}: {fault}" for fault in _sent(sweep, at)]

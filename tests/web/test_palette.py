@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from html import unescape
 
 import pytest
@@ -135,15 +134,19 @@ def test_a_hostile_name_is_text(admin, workspace):
     assert "alert" in page
 
 
-def test_ten_thousand_tools_are_searched_at_once(admin, workspace, django_assert_max_num_queries):
+def test_among_ten_thousand_tools_a_search_takes_few_queries_and_shows_some(
+    admin, workspace, django_assert_max_num_queries
+):
     registry.replace_working_copy(workspace, crowd.document(200, 50), by=EDITOR)
     revisions.publish(workspace, message="Many", by=EDITOR)
     admin.get("/w/acme/go?q=a")
 
-    with django_assert_max_num_queries(13):
-        assert len(found(admin, "thing")) < 40
-    started = time.process_time()
-    for text in ("t", "thing_49", "place-199__list", "e e", "no such thing at all"):
-        admin.get("/w/acme/go", {"q": text}, headers={"HX-Request": "true"})
-
-    assert (time.process_time() - started) / 5 < 0.15  # 0.05 on a machine of its own
+    for text, most in (
+        ("thing", 40),
+        ("t", 40),
+        ("thing_49", 40),
+        ("place-199__list", 40),
+        ("no such thing at all", 4),
+    ):
+        with django_assert_max_num_queries(13):  # how long it takes: bench/console_pages.py
+            assert len(found(admin, text)) <= most
