@@ -113,25 +113,36 @@ def clean_memory(request: pytest.FixtureRequest) -> Iterator[None]:
     if not {"db", "transactional_db", "live_address"} & set(request.fixturenames):
         yield
         return
-    from routing import bus, generation, totals
+    _forget()
+    yield
+    _forget_generations()
+
+
+def _forget() -> None:
+    from routing import bus, totals
     from routing.services import checks, registry
     from routing.services.doctor import examinations
     from routing.services.providers import routers
 
-    generation.forget_all()
+    _forget_generations()
     registry.forget()
     totals.forget()
     examinations.forget()
     checks.forget()
     routers.forget()
     bus.client().flushdb()
-    yield
+
+
+def _forget_generations() -> None:
+    from routing import generation
+
     generation.forget_all()
 
 
 @pytest.fixture(scope="module")
-def lasting_db(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+def lasting_db(bus_server: str, django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """A transaction around the tests of a module that use `db`, for what is made once: each of them begins with it anew."""
+    _forget()  # what the module makes has the keys that rows of other tests had
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patched, transaction.atomic():
         patched.setattr(connection, "close", lambda: None)  # what `db` does when it ends
         yield
