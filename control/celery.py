@@ -67,20 +67,9 @@ def _start(sender: Any = None, **_: Any) -> None:
     threading.Thread(target=_beat, args=(name,), name="heart", daemon=True).start()
     _watch_revisions()
     if name == "decide":
-        _read_what_waits()
+        from routing.services import decisions
 
-
-def _read_what_waits() -> None:
-    """Who was to read the relay before may have died with it."""
-    from routing import bus
-    from routing.services.decisions import relay
-    from routing.tasks import decide_relayed
-
-    try:
-        if relay.is_waiting():
-            decide_relayed.apply_async()
-    except bus.BusAway:
-        logger.info("bus away: the sweep will find what waits")
+        decisions.call_for_what_waits()
 
 
 @worker_process_init.connect

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from uuid_utils.compat import uuid7
 
 from routing import bus
-from routing.services.decisions import relay
+from routing.services.decisions import queue, relay, running
 
 
 @pytest.fixture(autouse=True)
@@ -125,6 +125,20 @@ def test_a_shift_that_breaks_is_over_and_the_next_one_reads_on():
 
     assert relay.is_waiting() and relay.put(ids(1))
     assert [len(taken) for taken in read()] == [3]
+
+
+def test_whoever_breaks_off_calls_another_for_what_waits(monkeypatch):
+    called: list[int] = []
+    monkeypatch.setattr(queue, "_call", lambda: called.append(bus.client().llen(relay._LIST)))
+    monkeypatch.setattr(running, "run", lambda *_: 1 // 0)
+    relay.put(ids(running.MOST_TOGETHER + 2))
+
+    with pytest.raises(ZeroDivisionError):
+        running.run_relayed()
+    with pytest.raises(ZeroDivisionError):
+        running.run_relayed()
+
+    assert called == [2]  # the second left nothing behind
 
 
 def test_a_process_that_stops_begins_no_shift_and_takes_nothing_along():

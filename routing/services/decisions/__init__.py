@@ -3,7 +3,7 @@
 from routing.services.decisions.advice import Activity, advise
 from routing.services.decisions.caller import Caller
 from routing.services.decisions.desk import Desk
-from routing.services.decisions.queue import enqueue, on_enqueue, request
+from routing.services.decisions.queue import call_for_what_waits, enqueue, on_enqueue, request
 from routing.services.decisions.resolve import (
     browse,
     describe,
@@ -24,6 +24,7 @@ __all__ = [
     "RouteRequest",
     "advise",
     "browse",
+    "call_for_what_waits",
     "describe",
     "draft_route",
     "enqueue",

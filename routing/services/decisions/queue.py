@@ -80,6 +80,15 @@ def _columns(row: Decision) -> dict[str, Any]:
     return {field.attname: getattr(row, field.attname) for field in Decision._meta.concrete_fields}
 
 
+def call_for_what_waits() -> None:
+    """Call a worker for ids in the relay that nobody comes for: who was to read them died, or broke off."""
+    try:
+        if _call is not None and relay.is_waiting():
+            _call()
+    except Exception as error:  # whatever the transport raises
+        logger.info("the sweep will find what waits: %s", type(error).__name__)
+
+
 def enqueue(requests: Sequence[Request]) -> None:
     """Send ids to the workers. When that fails the sweep sends them again: the rows are kept."""
     if _send is None or _call is None:

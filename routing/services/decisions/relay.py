@@ -8,7 +8,6 @@ are lost on the way, and those of a list that nobody was called for, are found b
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,12 +15,12 @@ from uuid import UUID
 
 from routing import bus
 
-logger = logging.getLogger(__name__)
 LINGERS_S = 1.0  # after the last decision
 CROWD = 32  # ids that wait beside a shift before another worker is called
 _LIST = "switchyard:relay"
 _ON_SHIFT = "switchyard:relay:shift"
 _CALLED = "switchyard:relay:called"
+_SHORTEST_WAIT_S = 0.01  # an older bus takes less than a millisecond for no end
 _LOOK_S = 0.25  # how long a shift may take to notice that its process is to stop
 _SHIFT_LASTS_MS = 1500  # after a shift's last sign of life it is taken to be over
 _CALL_LASTS_MS = 200  # and after a call without effect the next one is made
@@ -83,5 +82,5 @@ def _take(most: int, wait_s: float) -> list[bytes]:
     found = bus.ask(pipe.execute)[1]
     if found or wait_s <= 0:
         return list(found or ())
-    first = bus.wait_for_first(_LIST, wait_s)
+    first = bus.wait_for_first(_LIST, max(wait_s, _SHORTEST_WAIT_S))
     return [] if first is None else [first]

@@ -26,6 +26,7 @@ from routing.services import ledger, sessions
 from routing.services.decisions import relay
 from routing.services.decisions.claims import claim_all
 from routing.services.decisions.messages import message
+from routing.services.decisions.queue import call_for_what_waits
 from routing.services.decisions.resolve_worker import decide_resolve
 from routing.services.decisions.result import Result
 from routing.services.decisions.route import decide_route
@@ -46,8 +47,12 @@ MOST_TOGETHER = 8
 
 
 def run_relayed() -> None:
-    """Decide what comes by the relay, until nothing came for a while. Raises BusAway and DatabaseError."""
-    relay.read(run, MOST_TOGETHER)
+    """Decide what comes by the relay, until nothing came for a while. Raises what `run` does; others then read on."""
+    try:
+        relay.read(run, MOST_TOGETHER)
+    except Exception:
+        call_for_what_waits()
+        raise
 
 
 def run(*decision_ids: UUID) -> None:
