@@ -27,23 +27,45 @@ class Traits:
     provenance: Mapping[str, str]  # trait -> declared | annotation | inferred | overridden
 
 
-# (answer, single words, phrases: their words, and as they stand between spaces)
-Rules = tuple[tuple[str, frozenset[str], tuple[tuple[frozenset[str], str], ...]], ...]
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Answers, the first of which is given that has a word or a phrase among what is said."""
 
+    answers: tuple[str, ...]
+    places: Mapping[str, int]  # of each single word: of the first answer that has it
+    words: frozenset[str]  # the same words
+    phrases: tuple[tuple[int, frozenset[str], str], ...]  # place of the answer, its words, as they stand between spaces
+    openers: frozenset[str]  # the first words of phrases
 
-def _rules(table: Mapping[str, str]) -> Rules:
-    return tuple(
-        (
-            answer,
-            frozenset(word for word in words.split() if "+" not in word),
-            tuple((frozenset(word.split("+")), f" {word.replace('+', ' ')} ") for word in words.split() if "+" in word),
+    @classmethod
+    def of(cls, table: Mapping[str, str]) -> _Rules:
+        said = [(place, word) for place, words in enumerate(table.values()) for word in words.split()]
+        places = {word: place for place, word in reversed(said) if "+" not in word}
+        parted = [(place, phrase.split("+")) for place, phrase in said if "+" in phrase]
+        return cls(
+            answers=tuple(table),
+            places=places,
+            words=frozenset(places),
+            phrases=tuple((place, frozenset(parts), f" {' '.join(parts)} ") for place, parts in parted),
+            openers=frozenset(parts[0] for _, parts in parted),
         )
-        for answer, words in table.items()
-    )
+
+
+class _Words:
+    """Words in their base form, in order."""
+
+    __slots__ = ("said", "spoken")
+
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+        self.spoken = frozenset(said)
+
+    def have(self, phrase: str) -> bool:
+        return phrase in f" {' '.join(self.said)} "
 
 
 # First rule that meets a word wins. Phrases are written with a plus sign.
-_CATEGORIES = _rules(
+_CATEGORIES = _Rules.of(
     {
         "git": "git github gitlab commit branch diff merge rebase cherry+pick stash pull+request",
         "browser": "browser click navigate webpage dom screenshot tab scroll",
@@ -57,9 +79,9 @@ _CATEGORIES = _rules(
     }
 )
 
-CATEGORIES = (*(answer for answer, _, _ in _CATEGORIES), "general")  # all that are ever inferred
+CATEGORIES = (*_CATEGORIES.answers, "general")  # all that are ever inferred
 
-_RISKS = _rules(
+_RISKS = _Rules.of(
     {
         "critical": "payment pay payout purchase transfer+fund wire+money wallet+private private+key delete+repository "
         "delete+repo drop+database wipe+disk format+disk",
@@ -72,7 +94,7 @@ _RISKS = _rules(
     }
 )
 
-_EFFECTS = _rules(
+_EFFECTS = _Rules.of(
     {
         "erase": "delete remove destroy drop erase wipe purge truncate unlink rmdir uninstall revoke forget reset+hard force+push",
         "execute": "shell exec execute command run spawn launch eval script deploy invoke trigger start stop restart terminate kill "
@@ -90,15 +112,21 @@ _HINT_OF_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")  # quicker to look
 _LETTERS = re.compile(r"[a-z0-9]+")
 _SENTENCE = re.compile(r"[.;:\n(]")
 _JOINING = frozenset({"and", "or", "then"})
-_MOST_WORDS = 400  # of a description: prose beyond that says nothing new about what a tool is
+_MOST_LETTERS, _MOST_WORDS = 4000, 400  # of a description: prose beyond that says nothing new about what a tool is
+_READS = _EFFECTS.answers.index("read")
+_NOTHING = _Words([])
 
 
 # No word of the first rule is without one of these, in whatever form.
-_HINTS_OF_CRITICAL = frozenset(
-    hint
-    for _, words, phrases in _RISKS[:1]
-    for word in (*words, *(min(parts) for parts, _ in phrases))
-    for hint in (word[:3], word[:3].replace("y", "i"))  # pay, paid
+_HINTS_OF_CRITICAL = tuple(
+    {
+        hint
+        for word in (
+            *(word for word, place in _RISKS.places.items() if not place),
+            *(min(parts) for place, parts, _ in _RISKS.phrases if not place),
+        )
+        for hint in (word[:3], word[:3].replace("y", "i"))  # pay, paid
+    }
 )
 
 
@@ -160,7 +188,7 @@ def infer_traits(name: str, description: str) -> dict[str, str]:
     effect = _first(_EFFECTS, said.verbs) or _first(_EFFECTS, said.opening) or _first(_EFFECTS, said.prose)
     # What is critical counts wherever it is said; lesser words count in the name, then in the opening, then in prose.
     risk = (
-        (_first(_RISKS[:1], said.both) if said.may_be_critical else None)
+        (_first(_RISKS, said.both, 1) if said.may_be_critical else None)
         or _first(_RISKS, said.verbs)
         or _first(_RISKS, said.opening)
         or _first(_RISKS, said.both)
@@ -177,74 +205,82 @@ class _Said:
 
     def __init__(self, name: str, description: str) -> None:
         self._name, self._description = name, description
-        self.verbs, self.named = _verbs(name), _words(name)
+        letters = _letters(name)
+        self.verbs, self.named = _verbs(letters), _words(letters)
 
     @cached_property
     def may_be_critical(self) -> bool:
         text = f"{self._name} {self._description}"
+        if not text.isascii():
+            return True
         lowered = text.lower()
-        return not text.isascii() or any(hint in lowered for hint in _HINTS_OF_CRITICAL)
+        return any(map(lowered.__contains__, _HINTS_OF_CRITICAL))
 
     @cached_property
-    def opening(self) -> str:
-        return _opening(self._description)
+    def opening(self) -> _Words:
+        """The verbs of a description's first sentence; nothing when what follows speaks of erasing or executing."""
+        first, *rest = _SENTENCE.split(self._description.strip(), maxsplit=1)
+        letters = _letters(first)
+        if rest and rest[0] and _first(_EFFECTS, self._after(len(letters), rest[0]), 2):
+            return _NOTHING
+        return _verbs(letters)
+
+    def _after(self, words: int, rest: str) -> _Words:
+        """What follows so many words of the description."""
+        if len(self._description) > _MOST_LETTERS or len(self.prose.said) == _MOST_WORDS:
+            return _words(_letters(rest))
+        return _Words(self.prose.said[words:])
 
     @cached_property
-    def prose(self) -> str:
-        return _words(self._description)
+    def prose(self) -> _Words:
+        return _words(_letters(self._description))
 
     @cached_property
-    def both(self) -> str:
-        return f"{self.named.rstrip()}{self.prose}"
+    def both(self) -> _Words:
+        return _Words([*self.named.said, *self.prose.said])
 
 
-def _opening(description: str) -> str:
-    """The verbs of a description's first sentence; nothing when what follows speaks of erasing or executing."""
-    first, *rest = _SENTENCE.split(description.strip(), maxsplit=1)
-    more = _first(_EFFECTS[:2], _words(rest[0])) if rest and rest[0] else None
-    return " " if more else _verbs(first)
-
-
-def _verbs(name: str) -> str:
+def _verbs(words: list[str]) -> _Words:
     """The words of a name, or of a description's first sentence, that may say what a tool does: in
     `list_deleted_commits` only `list` does, and "Shows the commit logs" speaks of showing.
 
     A name that starts with a reading verb goes on with what is read, unless it joins another verb (`get_or_create`) or
     names a loss outright (`find_delete`); plurals and participles after the first word are no verbs.
     """
-    words = _LETTERS.findall(_split(name))
-    first = next((index for index, word in enumerate(words) if _base(word) in _BASES), 0)
+    first = next((place for place, word in enumerate(words) if _base(word) in _BASES), 0)
     found = [
-        _base(word) if index == first or words[index - 1] in _JOINING else word for index, word in enumerate(words)
+        _base(word) if place == first or words[place - 1] in _JOINING else word for place, word in enumerate(words)
     ]
-    joined = f" {' '.join(found)} "
-    reads = bool(found) and found[first] in _EFFECTS[-1][1]
-    if reads and not _JOINING & set(words) and not _first(_EFFECTS[:1], joined):
-        return f" {found[first]} "
-    return joined
+    verbs = _Words(found)
+    reads = bool(found) and _EFFECTS.places.get(found[first]) == _READS
+    if reads and _JOINING.isdisjoint(words) and not _first(_EFFECTS, verbs, 1):
+        return _Words([found[first]])
+    return verbs
 
 
-def _first(rules: Rules, words: str) -> str | None:
-    spoken = frozenset(words.split())
-    for answer, wanted, phrases in rules:
-        if not wanted.isdisjoint(spoken):
-            return answer
-        for parts, phrase in phrases:
-            if parts <= spoken and phrase in words:
-                return answer
-    return None
+def _first(rules: _Rules, said: _Words, most: int | None = None) -> str | None:
+    """The first answer that has a word of these, of the first `most`."""
+    spoken = said.spoken
+    best = none = len(rules.answers) if most is None else most
+    for word in spoken & rules.words:
+        best = min(best, rules.places[word])
+    if not rules.openers.isdisjoint(spoken):
+        for place, parts, phrase in rules.phrases:
+            if place < best and parts <= spoken and said.have(phrase):
+                best = place
+    return rules.answers[best] if best < none else None
 
 
-def _words(text: str) -> str:
-    """The text as single words in their base form between spaces: " delete a file "."""
-    return f" {' '.join(map(_base, _LETTERS.findall(_split(text))[:_MOST_WORDS]))} "
+def _words(letters: list[str]) -> _Words:
+    return _Words(list(map(_base, letters[:_MOST_WORDS])))
 
 
-def _split(text: str) -> str:
-    parted = text[:4000]
+def _letters(text: str) -> list[str]:
+    """The words of a text as they stand there, in small letters."""
+    parted = text[:_MOST_LETTERS]
     if _HINT_OF_CAMEL.search(parted):
         parted = _CAMEL.sub(" ", parted)
-    return (parted if parted.isascii() else unicodedata.normalize("NFKD", parted)).lower()
+    return _LETTERS.findall((parted if parted.isascii() else unicodedata.normalize("NFKD", parted)).lower())
 
 
 @lru_cache(maxsize=1 << 14)
@@ -264,8 +300,7 @@ def _base(word: str) -> str:
 
 
 _BASES = frozenset(
-    part
+    word
     for rules in (_CATEGORIES, _RISKS, _EFFECTS)
-    for _, words, phrases in rules
-    for part in (*words, *(word for parts, _ in phrases for word in parts))
+    for word in (*rules.words, *(word for _, parts, _ in rules.phrases for word in parts))
 )
