@@ -4,7 +4,7 @@ The tour, in the order of a request:
 
     registry    what a workspace's document says, as values (`validation` reads it, `naming` names its tools)
     catalog     a registry compiled: `load_registry`; `parts` and `index` hold the postings, `scope` what each harness may see
-                (`sayings` are operators' words for capabilities)
+                (`sayings` are operators' words for capabilities, `lexicon` what the words of texts say)
     activity    what a harness is doing, put together as one text
     query       that text read into terms: asked for, mentioned, forbidden, or no request at all (`text`, `vocabulary`)
     matching    which words of the catalog a term may stand for (`concepts`, `tongues` and `kindred` hold what is known of words)

@@ -20,6 +20,7 @@ from routing.engine.calibration import SHIPPED, Calibration
 from routing.engine.errors import RegistryError
 from routing.engine.execution import RuleExecutionPolicy
 from routing.engine.index import Index
+from routing.engine.lexicon import Lexicon
 from routing.engine.naming import ToolNames
 from routing.engine.parts import Part, ToolDoc, compile_endpoint
 from routing.engine.permission import Rules, rules
@@ -197,9 +198,9 @@ def _known_offline(registry: Registry, offline: Iterable[str]) -> frozenset[str]
 def _parts(registry: Registry, previous: Catalog | None) -> list[Part]:
     kept = {part.endpoint.name: part for part in previous.index.parts} if previous else {}
     capabilities = {capability.name: capability for capability in registry.capabilities}
-    parts = []
+    parts, lexicon = [], Lexicon()
     for endpoint in sorted(registry.endpoints, key=lambda one: one.name):  # the document's order says nothing
         part = kept.get(endpoint.name)
         fresh = part is not None and part.endpoint == endpoint and part.sayings == sayings(endpoint, capabilities)
-        parts.append(part if part is not None and fresh else compile_endpoint(endpoint, capabilities))
+        parts.append(part if part is not None and fresh else compile_endpoint(endpoint, capabilities, lexicon))
     return parts

@@ -115,7 +115,7 @@ def _match(one: Contribution, written: dict[str, str]) -> str:
 def _written(doc: ToolDoc, field: str) -> dict[str, str]:
     """The words of one field as they are written there, with their stems."""
     texts = {**own_texts(doc), **shared_texts(doc.endpoint)}[field]
-    return _words(text for text, _ in texts)
+    return _words(text for _, some in texts for text in some)
 
 
 def _words(texts: Iterable[str]) -> dict[str, str]:

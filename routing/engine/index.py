@@ -15,8 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.meaning import ROUNDING, Rounded, Vectors, WordVectors
-from routing.engine.parts import FIELDS, GUARDED, SHARED, SHARED_ACTION, Doubles, Floats, Ints, Part, ToolDoc
+from routing.engine.parts import (
+    FIELDS,
+    GUARDED,
+    SHARED,
+    SHARED_ACTION,
+    Bytes,
+    Doubles,
+    Floats,
+    Halves,
+    Ints,
+    Part,
+    Postings,
+    ToolDoc,
+)
 from routing.engine.query import read_request
+from routing.engine.ranges import Places, cells
 from routing.engine.text import stem
 from routing.engine.wording import Wordings
 
@@ -26,6 +40,7 @@ ROUGH_AXES = 64
 BLOCK = 128
 FEW = 512
 HALVINGS = 4  # of a quarter of the greatest number, while the nth is looked for among the greater ones
+WEIGHED_AT_ONCE = 1 << 14
 SATURATION = 0.8  # weighted frequency at which a term has half of its worth
 
 
@@ -59,21 +74,19 @@ class Index:
         self.docs = tuple(doc for part in parts for doc in part.docs)
         self.first_doc = dict(zip((part.endpoint.name for part in parts), _offsets(parts), strict=True))
         self.endpoint_of = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.docs) for part in parts])
-        # In the order of their letters, so that their order says nothing of what else exists.
-        ids = {term: number for number, term in enumerate(sorted(set().union(*(part.vocabulary for part in parts))))}
-        places = [np.fromiter(map(ids.__getitem__, part.vocabulary), np.int32, len(part.vocabulary)) for part in parts]
-        self.term_ids = ids
-        terms_ = _joined([place[part.terms] for place, part in zip(places, parts, strict=True)], np.int32)
-        docs = _joined([part.tools + first for part, first in zip(parts, _offsets(parts), strict=True)], np.int32)
+        postings = [part.postings for part in parts]
+        self.term_ids, terms_ = _numbered(postings)
         order = np.argsort(terms_, kind="stable")  # the tools of each term are in order already
-        self.tools = docs[order]
-        self.starts = np.searchsorted(terms_[order], np.arange(len(ids) + 1))
-        self._rows = order.astype(np.int32)  # of each posting: its row, those of all parts laid end to end
-        self._fields = _joined([part.fields for part in parts], np.uint8)
-        self._weights = _joined([part.weights for part in parts], np.float16)
-        self._cells = np.zeros(len(order) + 1, np.int32)  # of each row, where its fields and weights begin
-        np.cumsum(_joined([part.held for part in parts], np.uint8), out=self._cells[1:])
-        self.support, self.action_support, self.own = (one[order] for one in self._strengths())
+        self.starts = np.searchsorted(terms_[order], np.arange(len(self.term_ids) + 1))
+        sizes = _joined([one.sizes for one in postings], np.int32)
+        self.tools = np.arange(len(self.docs), dtype=np.int32).repeat(sizes)[order]
+        self._fields = _joined([one.fields for one in postings], np.uint8)
+        self._weights = _joined([one.weights for one in postings], np.float16)
+        _share(postings, self._fields, self._weights)
+        held = _joined([one.held for one in postings], np.uint8)
+        self._held = held[order]  # of each posting: how many fields and weights it has, and where they begin
+        self._first = (held.cumsum(dtype=np.int32) - held)[order]
+        self._weigh()
         self.guarded = {
             effect: _joined([part.guarded[place] for part in parts], np.bool_) for place, effect in enumerate(GUARDED)
         }
@@ -83,29 +96,38 @@ class Index:
         self.by_phrase: dict[str, list[int]] = {}
         for place, doc in enumerate(self.docs):
             self.by_phrase.setdefault(doc.phrase, []).append(place)
-        self.by_name = np.argsort(np.argsort([doc.public for doc in self.docs])) if self.docs else np.zeros(0, np.intp)
+        self.by_name = np.zeros(len(self.docs), np.intp)
+        self.by_name[sorted(range(len(self.docs)), key=lambda place: self.docs[place].public)] = np.arange(
+            len(self.docs)
+        )
 
-    def _strengths(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-        """Of each row of the parts: its share of a term's worth, the same where that says what to do, and whether a field of
-        the tool itself says it."""
-        size = len(self._rows)
-        row = np.arange(size).repeat(np.diff(self._cells))
-        weights = self._weights.astype(np.float64)
-        shared = self._fields >= SHARED.start
-        total = np.asarray(np.bincount(row, weights=weights, minlength=size), np.float64)
-        less = np.asarray(np.bincount(row[shared], weights=weights[shared], minlength=size), np.float64)
-        own = np.bincount(row[~shared & (weights > 0)], minlength=size) > 0
-        support, action = saturated(total), saturated(total - (1 - SHARED_ACTION) * less)
-        return support.astype(np.float32), action.astype(np.float32), own
+    def _weigh(self) -> None:
+        """Of each posting: its share of a term's worth, the same where that says what to do, and whether a field of the tool
+        itself says it. Some at a time, since what is made on the way is much larger."""
+        size = len(self.tools)
+        self.support, self.action_support = np.zeros(size, np.float32), np.zeros(size, np.float32)
+        self.own = np.zeros(size, np.bool_)
+        for first in range(0, size, WEIGHED_AT_ONCE):
+            some = slice(first, first + WEIGHED_AT_ONCE)
+            owner, weights, shared = self._weighed(some)
+            most = len(self.own[some])
+            total = np.asarray(np.bincount(owner, weights=weights, minlength=most), np.float64)
+            less = np.bincount(owner[shared], weights=weights[shared], minlength=most)
+            self.support[some] = saturated(total)
+            self.action_support[some] = saturated(total - (1 - SHARED_ACTION) * less)
+            self.own[some] = np.bincount(owner[~shared & (weights > 0)], minlength=most) > 0
+
+    def _weighed(self, some: slice) -> tuple[Places, Doubles, npt.NDArray[np.bool_]]:
+        """Of these postings, counted through, each field's weight, and whether it is one that the endpoint shares."""
+        owner, held = cells(self._first[some], self._first[some] + self._held[some])
+        return owner, self._weights.take(held).astype(np.float64), self._fields.take(held) >= SHARED.start
 
     def weights(self, postings: npt.NDArray[np.intp]) -> Doubles:
         """Of these postings the weight in each field."""
-        rows = self._rows.take(postings)
-        starts, lengths = self._cells.take(rows), self._cells.take(rows + 1) - self._cells.take(rows)
-        owner = np.arange(len(rows)).repeat(lengths)
-        cells = np.arange(len(owner)) + (starts - (lengths.cumsum() - lengths)).take(owner)
-        found = np.zeros((len(rows), len(FIELDS)))
-        found[owner, self._fields.take(cells)] = self._weights.take(cells)
+        first = self._first.take(postings)
+        owner, held = cells(first, first + self._held.take(postings))
+        found = np.zeros((len(postings), len(FIELDS)))
+        found[owner, self._fields.take(held)] = self._weights.take(held)
         return found
 
     def tool(self, endpoint: str, wire: str) -> ToolDoc | None:
@@ -128,9 +150,11 @@ class Index:
         """The words of every tool's name, the joined spelling left out: a column for each tool, in the order of their
         letters, so that sums are always alike. Below them stands a number that no word has."""
         ids = self.term_ids
-        known = [sorted(ids[term] for term in doc.name_terms if term in ids) for doc in self.docs]
-        found = np.full((max(map(len, known), default=0), len(known)), len(ids), np.int32)
-        for place, numbers in enumerate(known):
+        found = np.full(
+            (max((len(doc.name_terms) for doc in self.docs), default=0), len(self.docs)), len(ids), np.int32
+        )
+        for place, doc in enumerate(self.docs):
+            numbers = sorted([ids[term] for term in doc.name_terms if term in ids])
             found[: len(numbers), place] = numbers
         return found
 
@@ -183,10 +207,12 @@ class Index:
     def directions(self, vectors: WordVectors) -> Rounded:
         """Where the text of each tool points."""
         if self._pointing is None:
-            found = [part.directions(vectors) for part in self.parts]
-            self._pointing = np.concatenate(found) if found else np.zeros((0, vectors.size), np.int8)
+            found = np.zeros((len(self.docs), vectors.size), np.int8)
             for part, first in zip(self.parts, _offsets(self.parts), strict=True):
-                part.share_directions(self._pointing[first : first + len(part.docs)])
+                piece = found[first : first + len(part.docs)]
+                piece[:] = part.directions(vectors)
+                part.share_directions(piece)
+            self._pointing = found
         return self._pointing
 
     def _rough_directions(self, vectors: WordVectors) -> Floats:
@@ -203,7 +229,7 @@ class Index:
         for part in self.parts:
             first = self.first_doc[part.endpoint.name]
             for word, term, tools in part.spelled.entries():
-                number = self.term_ids[part.vocabulary[term]]
+                number = self.term_ids[part.postings.vocabulary[term]]
                 found.setdefault(word, (number, []))[1].extend(first + tool for tool in tools)
         return found
 
@@ -251,6 +277,29 @@ def _offsets(parts: Sequence[Part]) -> list[int]:
         offsets.append(total)
         total += len(part.docs)
     return offsets
+
+
+def _numbered(postings: Sequence[Postings]) -> tuple[dict[str, int], Ints]:
+    """The terms that are held, numbered, and the number of each posting's term, those of all parts laid end to end."""
+    vocabularies = {id(one.vocabulary): one.vocabulary for one in postings}
+    held = {key: np.zeros(len(texts), np.bool_) for key, texts in vocabularies.items()}
+    for one in postings:
+        held[id(one.vocabulary)][one.terms] = True
+    terms = {key: [vocabularies[key][place] for place in some.nonzero()[0].tolist()] for key, some in held.items()}
+    # In the order of their letters, so that their order says nothing of what else exists.
+    ids = {term: number for number, term in enumerate(sorted(set().union(*terms.values())))}
+    numbers = {key: np.zeros(len(some), np.int32) for key, some in held.items()}
+    for key, some in held.items():
+        numbers[key][some] = [ids[term] for term in terms[key]]
+    return ids, _joined([numbers[id(one.vocabulary)].take(one.terms) for one in postings], np.int32)
+
+
+def _share(postings: Sequence[Postings], fields: Bytes, weights: Halves) -> None:
+    """Let parts keep what they hold as a piece of these, which are kept anyway."""
+    first = 0
+    for one in postings:
+        piece = slice(first, first := first + len(one.fields))
+        one.fields, one.weights = fields[piece], weights[piece]
 
 
 def _joined(arrays: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:

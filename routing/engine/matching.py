@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from routing.engine.concepts import classes, spoken_words
 from routing.engine.kindred import kindred
-from routing.engine.parts import SHORTEST_GUESS
+from routing.engine.lexicon import SHORTEST_GUESS
 from routing.engine.query import QueryTerm
 from routing.engine.scope import View
 from routing.engine.text import is_unspaced, spanish_stem, stem

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any
 
@@ -21,11 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.engine.inference import Traits, describe_traits
+from routing.engine.lexicon import NO_WORD, Lexicon
 from routing.engine.meaning import Rounded, WordVectors
 from routing.engine.naming import EndpointNames
+from routing.engine.ranges import Places
 from routing.engine.registry import Capability, Endpoint, Tool
 from routing.engine.sayings import Saying, sayings
-from routing.engine.text import joined, parted, run_stems, run_terms, runs, stem, terms
+from routing.engine.text import joined, parted, runs, stem, terms
 from routing.engine.vocabulary import ENGLISH
 from routing.engine.wording import Wordings
 
@@ -35,6 +38,7 @@ Halves = npt.NDArray[np.float16]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
+Narrow = npt.NDArray[np.uint16] | Ints  # as small as what is counted allows
 
 _NO_CAPABILITIES: Mapping[str, Capability] = MappingProxyType({})
 GUARDED = ("erase", "execute")
@@ -66,13 +70,13 @@ FIELDS = (
     Field(name="use_when", weight=0.9, usual_length=14, discount=0.8),
     Field(name="endpoint_description", weight=0.4, usual_length=12, discount=0.8),
 )
+_WEIGHTS, _USUAL_LENGTHS, _DISCOUNTS = np.array([(one.weight, one.usual_length, one.discount) for one in FIELDS]).T
 FIELD_NAMES = tuple(one.name for one in FIELDS)
 NAME = FIELD_NAMES.index("tool")
 TOOL_HINTS = FIELD_NAMES.index("tool_use_when")
 TAGS = FIELD_NAMES.index("tags")
 OWN = slice(0, FIELD_NAMES.index("endpoint"))  # the fields of the tool itself
 SHARED = slice(FIELD_NAMES.index("endpoint"), None)  # those of its endpoint
-SHORTEST_GUESS = 5  # letters of a word that a mistyped or shortened one may be led to
 SHORTEST_CUT = 4  # letters of a word that may be cut out of a name
 SHARED_ACTION = 0.5  # of an endpoint's word for what to do: its tools do different things
 OWN_SAYING = 0.5  # of a synonym's weight comes on top for the tools whose names say its capability
@@ -105,37 +109,38 @@ class ToolDoc:
 class Spelled:
     """Written words, each with its term and the tools that hold it, laid end to end: they are many and seldom needed."""
 
-    words: tuple[str, ...]
-    terms: Ints
-    starts: Ints
-    tools: Ints
-
-    @classmethod
-    def of(cls, words: Sequence[str], terms: Ints, said: Numbers, tools: Numbers) -> Spelled:
-        """`said`: the number of a word, and beside it in `tools` one that holds it; in any order, and repeated."""
-        size = int(tools.max(initial=0)) + 1
-        told = np.unique(said * size + tools)
-        starts = np.searchsorted(told, np.arange(len(words) + 1) * size)
-        return cls(tuple(words), terms, starts.astype(np.int32), (told % size).astype(np.int32))
+    texts: Sequence[str]  # of all words that were read with these
+    words: Narrow  # by their places among those
+    terms: Narrow
+    sizes: Narrow  # of each word: how many tools hold it
+    tools: Narrow
 
     def entries(self) -> Iterator[tuple[str, int, list[int]]]:
-        for place, (word, term) in enumerate(zip(self.words, self.terms.tolist(), strict=True)):
-            yield word, term, self.tools[self.starts[place] : self.starts[place + 1]].tolist()
+        tools = iter(self.tools.tolist())
+        for word, term, size in zip(self.words.tolist(), self.terms.tolist(), self.sizes.tolist(), strict=True):
+            yield self.texts[word], term, list(islice(tools, size))
+
+
+@dataclass(slots=True)
+class Postings:
+    """Which tools of an endpoint hold which terms, tool by tool."""
+
+    vocabulary: Sequence[str]  # of all endpoints that were compiled with this one
+    terms: Narrow  # by their places in it
+    sizes: Narrow  # of each tool: how many postings it has
+    held: Bytes  # of each posting: in how many fields its tool holds the term
+    fields: Bytes  # these fields, posting by posting
+    weights: Halves  # the weight in each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One endpoint, compiled: its tools and their postings over a vocabulary of its own."""
+    """One endpoint, compiled: its tools and their postings."""
 
     endpoint: Endpoint
     sayings: tuple[Saying, ...]
     docs: tuple[ToolDoc, ...]
-    vocabulary: tuple[str, ...]
-    terms: Ints
-    tools: Ints
-    held: Bytes  # of each posting: in how many fields its tool holds the term
-    fields: Bytes  # these fields, posting by posting
-    weights: Halves  # the weight in each
+    postings: Postings
     harm: npt.NDArray[np.int8]  # of each tool: the more, the worse a wrong call
     guarded: npt.NDArray[np.bool_]  # one row for each guarded effect, one column for each tool
     spelled: Spelled
@@ -154,123 +159,128 @@ class Part:
         self._pointing[:] = [same]
 
 
-_NOTHING_SPELLED = Spelled((), np.zeros(0, np.int32), np.zeros(1, np.int32), np.zeros(0, np.int32))
-
-
-def _numbered() -> dict[str, int]:
-    """Gives each key that it is asked for the next number."""
-    return defaultdict(count().__next__)
-
-
 ALL = -1  # in place of a tool: what an endpoint says for all of its tools
 
 
 @dataclass(slots=True)
 class _Writer:
-    """The postings of one endpoint while they are being written."""
+    """What one endpoint and its tools say, while it is being read."""
 
-    ids: dict[str, int] = field(default_factory=_numbered)
-    terms: list[int] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    weighed: list[tuple[int, int, int]] = field(default_factory=list)  # tool, field, how many of the above
-    words: dict[str, int] = field(default_factory=_numbered)
-    word_terms: dict[str, str] = field(default_factory=dict)
-    said: list[int] = field(default_factory=list)  # numbers of words
-    told: list[tuple[int, int]] = field(default_factory=list)  # tool, how many of the above
+    lexicon: Lexicon
+    # Tool, field, the field of whose rule it is weighed, the share at which its words count.
+    passages: list[tuple[int, int, int, float]] = field(default_factory=list)
+    texts: list[tuple[int, float, int]] = field(default_factory=list)  # passage, share of it, how many runs
+    runs: list[int] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
 
-    def add(self, place: int, weighed: Mapping[int, Mapping[str, float]]) -> None:
-        """For each field of a tool, or of all, the weights of its terms."""
-        for column, weights in weighed.items():
-            self.terms.extend(map(self.ids.__getitem__, weights))
-            self.weights.extend(weights.values())
-            self.weighed.append((place, column, len(weights)))
+    def read_fields(self, texts: Texts, place: int) -> None:
+        for name, given in texts.items():
+            column = FIELD_NAMES.index(name)
+            self.read(given, (place, column, column, 1.0))
 
-    def postings(self, size: int) -> tuple[Ints, Ints, Bytes, Bytes, Halves]:
-        """The terms and tools of all postings of so many tools; how many fields hold each, which, and with what weight."""
-        places, columns, counts = np.array(self.weighed, np.int64).reshape(-1, 3).T
-        spread = _for_all(places.repeat(counts), size)
-        terms, tools = np.array(self.terms, np.int64)[spread[0]], spread[1]
-        fields = columns.repeat(counts)[spread[0]]
-        row = tools * max(len(self.ids), 1) + terms
-        order = np.lexsort((fields, row))
-        begins = np.diff(row[order], prepend=-1) > 0
-        first = order[begins]
-        held = np.bincount(np.cumsum(begins) - 1, minlength=len(first))
-        weights = np.array(self.weights, np.float64)[spread[0]][order]
-        return (
-            terms[first].astype(np.int32),
-            tools[first].astype(np.int32),
-            held.astype(np.uint8),
-            fields[order].astype(np.uint8),
-            weights.astype(np.float16),
-        )
+    def read(self, texts: ByShare, passage: tuple[int, int, int, float]) -> None:
+        """Texts as one passage: its words are weighed by the length of the whole."""
+        numbers = self.lexicon.names if passage[1] == NAME else self.lexicon.content
+        before = len(self.texts)
+        for factor, some in texts:
+            said = runs("\n".join([text[:TEXT_LIMIT] for text in some]))  # nothing runs over the end of a line
+            if len(said) > FEW:
+                counted = Counter(said)
+                self.runs.extend(map(numbers.__getitem__, counted))
+                self.times.extend(counted.values())
+                self.texts.append((len(self.passages), factor, len(counted)))
+            elif said:
+                self.runs.extend(map(numbers.__getitem__, said))
+                self.times.extend([1] * len(said))
+                self.texts.append((len(self.passages), factor, len(said)))
+        if len(self.texts) > before:
+            self.passages.append(passage)
 
-    def spelled(self, size: int) -> Spelled:
-        places, counts = np.array(self.told, np.int64).reshape(-1, 2).T
-        entries, tools = _for_all(places.repeat(counts), size)
-        terms = np.array([self.ids[self.word_terms[word]] for word in self.words], np.int32)
-        return Spelled.of(tuple(self.words), terms, np.array(self.said, np.int64)[entries], tools)
-
-    def weigh(self, name: str, texts: Sequence[tuple[str, float]], place: int) -> dict[str, float]:
-        """Term -> its length-normalised, capped and weighted frequency in one field of this tool, or of all."""
-        counts: dict[str, float] = {}
-        written: dict[str, str] = {}
-        length = 0.0
-        read = run_terms if name == "tool" else _content  # in a name every word counts
-        for text, factor in _by_factor(texts):
-            for run, times in _counted(runs(text)):
-                for word, term in read(run):
-                    counts[term] = counts.get(term, 0.0) + factor * times
-                    length += factor * times
-                    written[word] = term
-        if not counts:
-            return counts
-        self._write_down(written, place)
-        rule = FIELDS[FIELD_NAMES.index(name)]
-        norm = rule.weight / (
-            1 - rule.discount + rule.discount * max(length, rule.usual_length / 2) / rule.usual_length
-        )
-        return {term: norm * (count if count < REPEATS else REPEATS) for term, count in counts.items()}
-
-    def _write_down(self, written: Mapping[str, str], place: int) -> None:
-        """How the terms of this tool are written, those left out that are too short to be guessed at."""
-        long = [word for word in written if len(word) >= SHORTEST_GUESS]
-        self.word_terms.update(written)
-        self.said.extend(map(self.words.__getitem__, long))
-        self.told.append((place, len(long)))
-
-    def say(self, said: Sequence[Saying], share: float, place: int) -> dict[str, float]:
-        """Term -> what the saying that counts most gives it; each is weighed as if it stood alone."""
-        heaviest: dict[str, float] = {}
+    def say(self, column: int, said: Sequence[Saying], place: int, share: float = 1.0) -> None:
+        """Sayings count in a field, each as if it stood alone."""
         for saying in said:
-            for term, weight in self.weigh("tags", [(saying.text, 1.0)], place).items():
-                heaviest[term] = max(heaviest.get(term, 0.0), weight * saying.share * share)
-        return heaviest
+            self.read([(1.0, [saying.text])], (place, column, TAGS, saying.share * share))
+
+    def write(self, size: int) -> tuple[Postings, Spelled]:
+        """What was read comes to this for so many tools."""
+        passages, factors, counts = np.array(self.texts, np.float64).reshape(-1, 3).T
+        lengths = counts.astype(np.intp)
+        owners, terms, words = self.lexicon.say(np.array(self.runs, np.int32))
+        said_in = passages.astype(np.intp).repeat(lengths).take(owners)
+        amounts = (factors.repeat(lengths) * np.array(self.times, np.float64)).take(owners)
+        *whole, shares = np.array(self.passages, np.float64).reshape(-1, 4).T
+        places, columns, rules = (one.astype(np.intp) for one in whole)
+        first, weights = self._weigh(said_in, terms, amounts, rules, shares)
+        entries, tools = _for_all(places.take(said_in.take(first)), size)
+        fields = columns.take(said_in.take(first)).take(entries)
+        cell = (tools * len(self.lexicon.terms) + terms.take(first).take(entries)) * len(FIELDS) + fields
+        postings = _posted(self.lexicon.terms, cell, weights.take(entries), size)
+        return postings, self._spell(words, terms, places.take(said_in), size)
+
+    def _weigh(
+        self, said_in: Places, terms: Ints, amounts: Doubles, rules: Places, shares: Doubles
+    ) -> tuple[Places, Doubles]:
+        """Of each term of each passage: where it is first said, and its length-normalised, capped and weighted frequency."""
+        row = said_in * len(self.lexicon.terms) + terms
+        order = row.argsort(kind="stable")
+        begins = _begins(row.take(order))
+        first = order.take(begins)
+        counts = np.minimum(np.add.reduceat(amounts.take(order), begins), REPEATS)
+        lengths = np.bincount(said_in, weights=amounts, minlength=len(rules))
+        usual, discount = _USUAL_LENGTHS.take(rules), _DISCOUNTS.take(rules)
+        norms = _WEIGHTS.take(rules) / (1 - discount + discount * np.maximum(lengths, usual / 2) / usual)
+        passage = said_in.take(first)
+        return first, norms.take(passage) * counts * shares.take(passage)
+
+    def _spell(self, words: Ints, terms: Ints, places: Places, size: int) -> Spelled:
+        """How the terms are written, those left out that are too short to be guessed at."""
+        long = (words != NO_WORD).nonzero()[0]
+        meant = np.zeros(len(self.lexicon.words), np.int32)
+        meant[words.take(long)] = terms.take(long)  # what is written last stays
+        entries, tools = _for_all(places.take(long), size)
+        told = np.sort(words.take(long).take(entries) * np.int64(size) + tools, kind="stable")
+        told = told.take(_begins(told))
+        begins = _begins(told // max(size, 1))
+        known = told.take(begins) // max(size, 1)
+        sizes = np.diff(begins, append=len(told))
+        return Spelled(
+            self.lexicon.words, _narrow(known), _narrow(meant.take(known)), _narrow(sizes), _narrow(told % max(size, 1))
+        )
 
 
-@lru_cache(maxsize=1 << 16)
-def _content(run: str) -> tuple[tuple[str, str], ...]:
-    """(word, term) of what a run of letters says, function words left out."""
-    said = run_terms(run)
-    content = tuple(one for one in said if one[0] not in ENGLISH)
-    return content if len(content) < len(said) else said
+def _posted(vocabulary: Sequence[str], cell: Places, weights: Doubles, size: int) -> Postings:
+    """The postings of so many tools, of which each cell says the tool, the term and the field in one number."""
+    order = cell.argsort(kind="stable")
+    cell = cell.take(order)
+    begins = _begins(cell)
+    # A word that is said in a field several times over, as by several sayings, keeps the greatest weight.
+    weights = np.maximum.reduceat(weights.take(order), begins)
+    row, fields = np.divmod(cell.take(begins), len(FIELDS))
+    rows = _begins(row)
+    tools, terms = np.divmod(row.take(rows), max(len(vocabulary), 1))
+    return Postings(
+        vocabulary=vocabulary,
+        terms=_narrow(terms),
+        sizes=_narrow(np.bincount(tools, minlength=size)),
+        held=np.diff(rows, append=len(row)).astype(np.uint8),
+        fields=fields.astype(np.uint8),
+        weights=weights.astype(np.float16),
+    )
 
 
-def _by_factor(texts: Sequence[tuple[str, float]]) -> Iterable[tuple[str, float]]:
-    """Texts that count alike as one, since each takes its time to begin with; nothing runs over the end of a line."""
-    if len(texts) < 2:
-        return [(text[:TEXT_LIMIT], factor) for text, factor in texts]
-    found: dict[float, list[str]] = {}
-    for text, factor in texts:
-        found.setdefault(factor, []).append(text[:TEXT_LIMIT])
-    return [("\n".join(some), factor) for factor, some in found.items()]
+def _begins(ordered: Numbers) -> Places:
+    """Where among equal numbers in a row the first stands."""
+    begins = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    return begins.nonzero()[0]
 
 
-def _counted(said: Sequence[str]) -> Iterable[tuple[str, int]]:
-    return Counter(said).items() if len(said) > FEW else ((run, 1) for run in said)
+def _narrow(values: npt.NDArray[np.integer]) -> Narrow:
+    fits = values.max(initial=0) <= np.iinfo(np.uint16).max
+    return values.astype(np.uint16) if fits else values.astype(np.int32)
 
 
-def _for_all(places: Numbers, size: int) -> tuple[npt.NDArray[np.intp], Numbers]:
+def _for_all(places: Places, size: int) -> tuple[Places, Places]:
     """The entries of single tools and, for each of so many tools, those of all; with the tool of each."""
     own, shared = (places >= 0).nonzero()[0], (places < 0).nonzero()[0]
     entries = np.concatenate([own, np.tile(shared, size)])
@@ -289,79 +299,72 @@ def meaning_words(doc: ToolDoc) -> list[str]:
     return [word for word, _ in terms("\n".join(texts)) if word not in ENGLISH]
 
 
-def _wordings(doc: ToolDoc) -> Iterator[list[str]]:
+def _wordings(doc: ToolDoc, lexicon: Lexicon) -> list[list[str]]:
     """What a tool says of itself, and each of its hints, as rows of stems."""
-    for text in (" ".join([*doc.name_words, doc.title, doc.tool.description[:WORDING_LIMIT]]), *doc.hints):
-        yield [one for run in runs(text[:TEXT_LIMIT]) for one in run_stems(run)]
+    texts = (" ".join([*doc.name_words, doc.title, doc.tool.description[:WORDING_LIMIT]]), *doc.hints)
+    stems = lexicon.stems.__getitem__
+    return [list(chain.from_iterable(map(stems, runs(text[:TEXT_LIMIT])))) for text in texts]
 
 
-def compile_endpoint(endpoint: Endpoint, capabilities: Mapping[str, Capability] = _NO_CAPABILITIES) -> Part:
-    """The part of an endpoint; `capabilities` are those that the registry describes, by name."""
+def compile_endpoint(
+    endpoint: Endpoint,
+    capabilities: Mapping[str, Capability] = _NO_CAPABILITIES,
+    lexicon: Lexicon | None = None,
+) -> Part:
+    """The part of an endpoint; `capabilities` are those that the registry describes, by name. Endpoints that are compiled
+    one after the other share a lexicon."""
+    lexicon = lexicon or Lexicon()
     names = EndpointNames(endpoint.name, [tool.name for tool in endpoint.tools])
-    hints = _hints(endpoint, names)
     said = sayings(endpoint, capabilities)
-    docs = tuple(
-        _document(endpoint, tool, names, tuple(hints.get(tool.name, ())), said)
-        for tool in sorted(endpoint.tools, key=lambda one: one.name)
-    )
-    writer = _Writer()
-    shared = _weighed(writer, shared_texts(endpoint), ALL)
-    _say(shared, TAGS, writer.say(said, 1.0, ALL))
-    if docs:
-        writer.add(ALL, shared)
-    for place, doc in enumerate(docs):
-        own = _weighed(writer, own_texts(doc), place)
-        about = [saying for saying in said if saying.is_about(doc.name_terms)]
-        _say(own, TOOL_HINTS, writer.say(about, OWN_SAYING, place))
-        writer.add(place, own)
-    posted, holders, held, fields, weights = writer.postings(len(docs))
+    docs = tuple(_documents(endpoint, names, said, lexicon))
+    postings, spelled = _read(endpoint, docs, said, lexicon)
     return Part(
         endpoint=endpoint,
         sayings=said,
         docs=docs,
-        vocabulary=tuple(writer.ids),
-        terms=posted,
-        tools=holders,
-        held=held,
-        fields=fields,
-        weights=weights,
+        postings=postings,
         harm=np.array([HARM.get(doc.traits.effect, 0) for doc in docs], np.int8),
         guarded=np.array([[is_guarded(doc, effect) for doc in docs] for effect in GUARDED], np.bool_),
-        spelled=writer.spelled(len(docs)) if docs else _NOTHING_SPELLED,
+        spelled=spelled,
         names=names,
-        texts=Wordings.of([list(_wordings(doc)) for doc in docs]),
+        texts=Wordings.of([_wordings(doc, lexicon) for doc in docs]),
     )
 
 
-Texts = Mapping[str, Sequence[tuple[str, float]]]  # field -> texts, each with the share at which its words count
+def _read(
+    endpoint: Endpoint, docs: Sequence[ToolDoc], said: Sequence[Saying], lexicon: Lexicon
+) -> tuple[Postings, Spelled]:
+    writer = _Writer(lexicon)
+    if docs:
+        writer.read_fields(shared_texts(endpoint), ALL)
+        writer.say(TAGS, said, ALL)
+    for place, doc in enumerate(docs):
+        writer.read_fields(own_texts(doc), place)
+        writer.say(TOOL_HINTS, [one for one in said if one.is_about(doc.name_terms)], place, OWN_SAYING)
+    return writer.write(len(docs))
 
 
-def _weighed(writer: _Writer, texts: Texts, place: int) -> dict[int, dict[str, float]]:
-    return {FIELD_NAMES.index(name): writer.weigh(name, given, place) for name, given in texts.items() if given}
-
-
-def _say(weighed: dict[int, dict[str, float]], column: int, said: Mapping[str, float]) -> None:
-    """Let sayings count in a field: a word that stands there anyway keeps the greater weight."""
-    weights = weighed.setdefault(column, {})
-    weighed[column] = weights | {term: max(weight, weights.get(term, 0.0)) for term, weight in said.items()}
+ByShare = Sequence[tuple[float, Sequence[str]]]  # texts by the share at which their words count
+Texts = Mapping[str, ByShare]  # of each field
 
 
 def shared_texts(endpoint: Endpoint) -> Texts:
     return {
-        "endpoint": [(endpoint.name, 1.0), (endpoint.title or "", 1.0)],
-        "tags": [(tag, 1.0) for tag in endpoint.tags],
-        "use_when": [(hint, 1.0) for hint in endpoint.use_when],
-        "endpoint_description": [(endpoint.description, 1.0)],
+        "endpoint": [(1.0, [endpoint.name, endpoint.title or ""])],
+        "tags": [(1.0, endpoint.tags)],
+        "use_when": [(1.0, endpoint.use_when)],
+        "endpoint_description": [(1.0, [endpoint.description])],
     }
 
 
 def own_texts(doc: ToolDoc) -> Texts:
+    names, descriptions = _parameters(doc.tool.input_schema, [], [])
     return {
-        "tool": [(" ".join(doc.name_words), 1.0), (" ".join(_written_as_one(doc)), 0.5)],
-        "title": [(doc.title, 1.0)],
-        "description": [(doc.tool.description, 1.0)],
-        "parameters": list(_parameters(doc.tool.input_schema)),
-        "tool_use_when": [(hint, 1.0) for hint in doc.hints],
+        "tool": [(1.0, [" ".join(doc.name_words)]), (0.5, _written_as_one(doc))],
+        "title": [(1.0, [doc.title])],
+        "description": [(1.0, [doc.tool.description])],
+        "parameters": [(1.0, names), (0.5, descriptions)],
+        "tool_use_when": [(1.0, doc.hints)],
     }
 
 
@@ -374,60 +377,64 @@ def _hints(endpoint: Endpoint, names: EndpointNames) -> dict[str, list[str]]:
     return found
 
 
-def _parameters(schema: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, float]]:
+def _parameters(
+    schema: Mapping[str, Any], names: list[str], descriptions: list[str], depth: int = 0
+) -> tuple[list[str], list[str]]:
     """Names and descriptions of the inputs, nested objects and lists included as far as anyone reads them."""
     properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return
-    for name, definition in properties.items():
-        yield str(name), 1.0
+    for name, definition in properties.items() if isinstance(properties, Mapping) else ():
+        names.append(str(name))
         if isinstance(definition, Mapping):
             if isinstance(description := definition.get("description"), str):
-                yield description, 0.5
+                descriptions.append(description)
             if depth < 2:
-                yield from _parameters(definition, depth + 1)
+                _parameters(definition, names, descriptions, depth + 1)
                 if isinstance(items := definition.get("items"), Mapping):
-                    yield from _parameters(items, depth + 1)
+                    _parameters(items, names, descriptions, depth + 1)
+    return names, descriptions
 
 
-def _document(
-    endpoint: Endpoint, tool: Tool, names: EndpointNames, hints: tuple[str, ...], said: tuple[Saying, ...]
-) -> ToolDoc:
-    fragment = names.fragments[tool.name]
-    annotated = tool.annotations.get("title")
-    title = tool.title or (annotated if isinstance(annotated, str) else "")
-    traits = describe_traits(tool)
-    named = tuple(_name_words(fragment, f"{title} {tool.description}"))
-    twin = _digest([fragment, title, tool.description, list(hints), tool.input_schema])
-    shared = [endpoint.title, endpoint.description, list(endpoint.tags), list(endpoint.use_when)]
-    spoken = [[saying.text, saying.share, sorted(saying.names)] for saying in said]
-    known = [names.public(tool.name), tool.name, traits.category, traits.risk, traits.effect, dict(traits.provenance)]
-    return ToolDoc(
-        endpoint=endpoint,
-        tool=tool,
-        wire=tool.name,
-        fragment=fragment,
-        public=names.public(tool.name),
-        title=title,
-        hints=hints,
-        sayings=said,
-        traits=traits,
-        digest=_digest([twin.hex(), shared, known, spoken]),
-        phrase=joined(fragment),
-        twin=twin,
-        name_words=named,
-        name_terms=tuple(sorted(set(map(stem, named)))) or (joined(fragment),),
-        hint_terms=tuple(frozenset(term for word, term in terms(hint) if word not in ENGLISH) for hint in hints),
-    )
+def _documents(
+    endpoint: Endpoint, names: EndpointNames, said: tuple[Saying, ...], lexicon: Lexicon
+) -> Iterator[ToolDoc]:
+    """The tools of an endpoint by their wire names."""
+    hints = _hints(endpoint, names)
+    shared = _written([endpoint.title, endpoint.description, list(endpoint.tags), list(endpoint.use_when)])
+    spoken = _written([[saying.text, saying.share, sorted(saying.names)] for saying in said])
+    for tool in sorted(endpoint.tools, key=lambda one: one.name):
+        annotated = tool.annotations.get("title")
+        title = tool.title or (annotated if isinstance(annotated, str) else "")
+        fragment, public = names.fragments[tool.name], names.public(tool.name)
+        told, traits, phrase = tuple(hints.get(tool.name, ())), describe_traits(tool), joined(fragment)
+        named = tuple(_name_words(fragment, f"{title} {tool.description}", lexicon))
+        twin = _digest(_written([fragment, title, tool.description, list(told), tool.input_schema]))
+        known = f"[{_written(public)}, {_written(tool.name)}, {_told(traits)}]"
+        yield ToolDoc(
+            endpoint=endpoint,
+            tool=tool,
+            wire=tool.name,
+            fragment=fragment,
+            public=public,
+            title=title,
+            hints=told,
+            sayings=said,
+            traits=traits,
+            digest=_digest(f'["{twin.hex()}", {shared}, {known}, {spoken}]'),  # a list as JSON, its parts written once
+            phrase=phrase,
+            twin=twin,
+            name_words=named,
+            name_terms=tuple(sorted(set(map(stem, named)))) or (phrase,),
+            hint_terms=tuple(frozenset(term for word, term in terms(hint) if word not in ENGLISH) for hint in told),
+        )
 
 
-def _name_words(fragment: str, prose: str) -> list[str]:
+def _name_words(fragment: str, prose: str, lexicon: Lexicon) -> list[str]:
     """The words of a name; one that is written together is cut where the tool's own text shows a border."""
     parts = [part for _, whole in parted(fragment) for part in whole if len(part) > 1 and not part.isdecimal()]
-    if not any(len(part) >= 2 * SHORTEST_CUT for part in parts):
+    if max(map(len, parts), default=0) < 2 * SHORTEST_CUT:
         return parts
-    told = {word for run in set(runs(prose[:TEXT_LIMIT])) for word, _ in run_terms(run)} - ENGLISH
-    return [piece for part in parts for piece in _cut(part, told)]
+    told = set(chain.from_iterable(map(lexicon.spellings.__getitem__, runs(prose[:TEXT_LIMIT]))))
+    return [piece for part in parts for piece in _cut(part, told - ENGLISH)]
 
 
 def _written_as_one(doc: ToolDoc) -> list[str]:
@@ -436,7 +443,7 @@ def _written_as_one(doc: ToolDoc) -> list[str]:
     return [whole for whole in dict.fromkeys([*composed, doc.phrase]) if whole not in doc.name_words]
 
 
-def _cut(part: str, told: Set[str]) -> list[str]:
+def _cut(part: str, told: AbstractSet[str]) -> list[str]:
     """A word in two where the longest word that it begins or ends with leaves enough."""
     if len(part) < 2 * SHORTEST_CUT:
         return [part]
@@ -448,9 +455,20 @@ def _cut(part: str, told: Set[str]) -> list[str]:
     return [part]
 
 
-_written = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str).encode
+# Whether something holds itself is not looked for: what came as JSON does not.
+_written = json.JSONEncoder(sort_keys=True, ensure_ascii=False, check_circular=False, default=str).encode
 
 
-def _digest(value: Any) -> bytes:
+def _told(traits: Traits) -> str:
+    return _traits_told(traits.category, traits.risk, traits.effect, tuple(traits.provenance.items()))
+
+
+@lru_cache(maxsize=1 << 10)
+def _traits_told(category: str, risk: str, effect: str, provenance: tuple[tuple[str, str], ...]) -> str:
+    """Within a list: there are few kinds of traits and many tools."""
+    return _written([category, risk, effect, dict(provenance)])[1:-1]
+
+
+def _digest(written: str) -> bytes:
     """Of a JSON text, so that no boundary between texts can be moved without being seen."""
-    return hashlib.sha256(_written(value).encode(errors="replace")).digest()
+    return hashlib.sha256(written.encode(errors="replace")).digest()

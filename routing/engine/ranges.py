@@ -16,3 +16,10 @@ def laid_out(values: npt.NDArray[Any], starts: Sequence[int], ends: Iterable[int
     if not starts:
         return values[:0]
     return np.concatenate([values[start:end] for start, end in zip(starts, ends, strict=True)])
+
+
+def cells(starts: npt.NDArray[np.integer], ends: npt.NDArray[np.integer]) -> tuple[Places, Places]:
+    """Every place of all these ranges in a row, behind the number of the range that each is in."""
+    lengths = ends - starts
+    owners = np.arange(len(lengths)).repeat(lengths)
+    return owners, np.arange(len(owners)) + (starts - (lengths.cumsum() - lengths)).take(owners)

@@ -99,7 +99,9 @@ class View:
         index = self.index
         sizes = np.bincount(index.endpoint_of[self.sees], minlength=len(index.parts))
         shares = 1 / np.maximum(sizes, 1)
-        counted = np.where(index.own, 1.0, shares[index.endpoint_of[index.tools]]) * self.sees[index.tools]
+        counted = shares.take(index.endpoint_of.take(index.tools))
+        counted[index.own] = 1.0
+        counted *= self.sees.take(index.tools)
         terms = np.arange(len(index.term_ids)).repeat(np.diff(index.starts))
         return np.bincount(terms, weights=counted, minlength=len(index.term_ids)).astype(np.float64)
 

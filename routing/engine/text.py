@@ -47,14 +47,19 @@ def words(folded: str) -> Iterator[tuple[str, tuple[str, ...], int, int]]:
     """The words of an already folded text, in order: as written but for case, their folded parts, where they begin and end."""
     for run in (_PLAIN_RUN if folded.isascii() else _RUN).finditer(folded):
         written = run.group()
-        text, parts = _parted(written) if len(written) <= LONGEST_WORD else _parted.__wrapped__(written)
+        text, parts = _parted(written)
         if parts:
             yield text, parts, *run.span()
 
 
-@lru_cache(maxsize=1 << 15)
 def _parted(run: str) -> tuple[str, tuple[str, ...]]:
-    """A run as it is compared, and its parts: a remembered pure function, since people repeat their words."""
+    """A run as it is compared, and its parts."""
+    return _parted_word(run) if len(run) <= LONGEST_WORD else _parted_word.__wrapped__(run)
+
+
+@lru_cache(maxsize=1 << 15)
+def _parted_word(run: str) -> tuple[str, tuple[str, ...]]:
+    """A remembered pure function, since people repeat their words."""
     return run.casefold(), tuple(_parts(run))
 
 
@@ -107,8 +112,7 @@ def run_stems(run: str) -> list[str]:
 
 def parted(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """The words of a text as written but for case, each with its folded parts."""
-    found = [(run.casefold(), tuple(_parts(run))) for run in runs(text)]
-    return [one for one in found if one[1]]
+    return [one for run in runs(text) if (one := _parted(run))[1]]
 
 
 def joined(text: str) -> str:
@@ -125,12 +129,16 @@ def is_particle(part: str) -> bool:
     return bool(_KANA_ONLY.fullmatch(part))
 
 
+# The endings of all words that the stemmer changes: asking it takes long.
+_CUT = ("s", "e", "y", "i", "ed", "ing", "al", "ul", "ll", "ism", "ion", "er", "ator", "ogist", "ic", "ant", "ent")
+
+
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """The English stem of a folded word: a remembered pure function. A stemmer object is not safe to share."""
     if len(word) < 3 or len(word) >= LONGEST_WORD or not word.isascii() or not word.isalpha():
         return word
-    return str(EnglishStemmer().stemWord(word))
+    return str(EnglishStemmer().stemWord(word)) if word.endswith(_CUT) else word
 
 
 @lru_cache(maxsize=1 << 14)

@@ -10,7 +10,8 @@ of a right angle, so no text gains by being long and no tool by repeating itself
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice, pairwise
@@ -24,10 +25,12 @@ from routing.engine.ranges import Places, laid_out
 Grams = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int32]
 Doubles = npt.NDArray[np.float64]
+Weights = npt.NDArray[np.float32]
 
 BREAK = ""  # stands between words that are no neighbours
 MOST_GRAMS = 256  # of one text
 BUCKETS = 1 << 18  # in which the rarity of grams is counted
+TEXTS_AT_ONCE = 1 << 11
 MOST_TIMES = 15  # that a gram counts as said
 # What a gram says by how often it is said: each further time less.
 SAID = np.concatenate([[0], 1 + np.log(np.arange(1, MOST_TIMES + 1))]).astype(np.float32)
@@ -47,16 +50,9 @@ def _number(stem: str) -> int:
 
 def grams(stems: Sequence[str]) -> dict[int, int]:
     """The stems and pairs of neighbouring stems of a text as numbers, and how often each is said."""
-    numbers = [_number(one) if one else 0 for one in stems]
-    found: dict[int, int] = {}
-    for number in numbers:
-        if number:
-            number &= GRAM
-            found[number] = found.get(number, 0) + 1
-    for first, second in pairwise(numbers):
-        if first and second:
-            pair = (first * PAIR ^ second) & GRAM
-            found[pair] = found.get(pair, 0) + 1
+    numbers = list(map(_number, stems))  # that of a break is zero
+    found = Counter([number & GRAM for number in numbers if number])
+    found.update([(one * PAIR ^ other) & GRAM for one, other in pairwise(numbers) if one and other])
     return found if len(found) <= MOST_GRAMS else dict(islice(found.items(), MOST_GRAMS))
 
 
@@ -73,8 +69,8 @@ class Wordings:
         """Of each owner its texts, each a row of stems."""
         cut = [grams(text) for one in texts for text in one]
         starts = _offsets([len(found) for found in cut])
-        said = np.fromiter((number for found in cut for number in found), np.uint32, starts[-1])
-        times = np.fromiter((number for found in cut for number in found.values()), np.uint32, starts[-1])
+        said = np.fromiter(chain.from_iterable(cut), np.uint32, starts[-1])
+        times = np.fromiter(chain.from_iterable(map(dict.values, cut)), np.uint32, starts[-1])
         return cls(
             grams=said | np.minimum(times, np.uint32(MOST_TIMES)) << _TIMES,
             starts=starts,
@@ -88,13 +84,41 @@ class Wordings:
             return cls.of([])
         rows = _offsets([len(part.grams) for part in parts])
         joined = cls(
-            grams=np.concatenate([part.grams for part in parts]),
+            grams=np.zeros(rows[-1], np.uint32),
             starts=np.concatenate([*(part.starts[:-1] + first for part, first in zip(parts, rows, strict=False)), rows[-1:]]),
             owners=np.concatenate([part.owners + first for part, first in zip(parts, _offsets(sizes), strict=False)]),
         )  # fmt: skip
         for part, first in zip(parts, rows.tolist(), strict=False):  # the same, kept once
-            part.grams = joined.grams[first : first + len(part.grams)]
+            piece = joined.grams[first : first + len(part.grams)]
+            piece[:] = part.grams
+            part.grams = piece
         return joined
+
+    def rarity(self, seen: npt.NDArray[np.bool_]) -> Weights:
+        """How rare the grams of each bucket are among the texts that are seen."""
+        frequency = np.zeros(BUCKETS, np.intp)
+        for some, held, sizes in self._blocks():
+            buckets = held & _BUCKET
+            np.add.at(frequency, buckets if seen[some].all() else buckets[seen[some].repeat(sizes)], 1)
+        texts, most = np.count_nonzero(seen), int(frequency.max())
+        rarity = np.log((texts + 1) / np.arange(1, most + 2), dtype=np.float32) + np.float32(1)
+        return np.asarray(rarity.take(frequency))
+
+    def lengths(self, rarity: Weights) -> Weights:
+        """The length of each text as a vector, that of an empty one being 1."""
+        found = np.ones(len(self.owners), np.float32)
+        for some, held, sizes in self._blocks():
+            squares = np.square(SAID.take(held >> _TIMES) * rarity.take(held & _BUCKET))
+            said = sizes.nonzero()[0]  # an empty text would take the first gram of its neighbour
+            if len(said):
+                found[some][said] = np.sqrt(np.add.reduceat(squares, (sizes.cumsum() - sizes).take(said)))
+        return found
+
+    def _blocks(self) -> Iterator[tuple[slice, Grams, Numbers]]:
+        """Some texts, their grams and how many each has: what is made of all at once takes much room."""
+        for first in range(0, len(self.owners), TEXTS_AT_ONCE):
+            ends = self.starts[first : first + TEXTS_AT_ONCE + 1]
+            yield slice(first, first + TEXTS_AT_ONCE), self.grams[ends[0] : ends[-1]], np.diff(ends)
 
 
 def _offsets(sizes: Sequence[int]) -> Numbers:
@@ -109,15 +133,8 @@ class Wording:
 
     def __init__(self, texts: Wordings, sees: npt.NDArray[np.bool_]) -> None:
         self._texts = texts
-        seen = sees[texts.owners]
-        sizes = np.diff(texts.starts)
-        buckets = texts.grams & _BUCKET
-        frequency = np.bincount(buckets if seen.all() else buckets[np.repeat(seen, sizes)], minlength=BUCKETS)
-        self._rarity = np.log((np.count_nonzero(seen) + 1) / (frequency + 1), dtype=np.float32) + np.float32(1)
-        squares = np.square(SAID[texts.grams >> _TIMES] * self._rarity[buckets])
-        # Every text ends before the one that stands behind it, so an empty one would take its neighbour's first gram.
-        sums = np.add.reduceat(squares, np.minimum(texts.starts[:-1], len(squares) - 1)) if len(squares) else squares
-        self._lengths = np.sqrt(np.where(sizes > 0, sums, 1.0)) if len(squares) else np.ones(len(sizes), np.float32)
+        self._rarity = texts.rarity(sees.take(texts.owners))
+        self._lengths = texts.lengths(self._rarity)
         self._single = len(texts.owners) == len(sees)  # no tool has hints, and so each has one text
         self._first = np.searchsorted(texts.owners, np.arange(len(sees) + 1))  # of each tool's texts
 
@@ -164,7 +181,7 @@ class Wording:
         self,
         met: Places,
         held: Grams,
-        weights: npt.NDArray[np.float32],
+        weights: Weights,
         text: Places,
         texts: Places,
         owners: Places,
@@ -191,7 +208,7 @@ class Wording:
         owners = np.arange(len(places)).repeat(counts)
         return np.arange(len(owners)) + (first - (counts.cumsum() - counts)).take(owners), owners
 
-    def _weights(self, asked: Grams, said: Mapping[int, int]) -> npt.NDArray[np.float32]:
+    def _weights(self, asked: Grams, said: Mapping[int, int]) -> Weights:
         """What each gram of a request says, by its rarity on both sides of the cosine."""
         rarity = self._rarity.take(asked & _BUCKET)
         weights = SAID.take(np.fromiter(said.values(), np.intp, len(said)), mode="clip") * rarity

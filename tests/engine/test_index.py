@@ -1,4 +1,4 @@
-"""The nth of many numbers, and the weights of single postings."""
+"""The nth of many numbers, the weights of single postings, and parts that were compiled apart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routing.engine import load_registry, resolve, scope
-from routing.engine.index import foremost, nth_largest
+from routing.engine.index import Index, foremost, nth_largest
 from routing.engine.parts import FIELD_NAMES, NAME
 
 NUMBERS = st.lists(st.integers(0, 40).map(float), min_size=1, max_size=1200)
@@ -48,3 +48,45 @@ def test_forgetting_what_words_meet_changes_no_answer(monkeypatch: pytest.Monkey
 
     assert resolve(catalog, "read a file", explain=True)["status"]
     assert resolve(catalog, "send the letter", explain=True) == known
+
+
+POST = {
+    "name": "post",
+    "kind": "declared",
+    "tags": ["mail"],
+    "tools": [{"name": "send_letter", "description": "Sends letters and webPages."}, {"name": "track"}],
+}
+WEB = {
+    "name": "web",
+    "kind": "declared",
+    "tools": [{"name": "fetch_page", "description": "Fetches webpages, letter by letter."}],
+}
+EMPTY = {"name": "empty", "kind": "declared", "description": "Nothing to call."}
+
+
+def told(index: Index) -> tuple[object, ...]:
+    postings = np.arange(len(index.tools))
+    spelled = {word: (number, sorted(tools)) for word, (number, tools) in index.spelled.items()}
+    return index.term_ids, index.tools.tolist(), index.starts.tolist(), index.weights(postings).tolist(), spelled
+
+
+def test_endpoints_that_were_compiled_apart_make_the_same_index() -> None:
+    together = load_registry({"version": 1, "endpoints": [EMPTY, POST, WEB]})
+
+    apart = load_registry({"version": 1, "endpoints": [EMPTY]}).replace(WEB).replace(POST)
+
+    assert told(apart.index) == told(together.index)
+
+
+def test_a_part_keeps_its_weights_as_a_piece_of_those_of_the_whole() -> None:
+    catalog = load_registry({"version": 1, "endpoints": [EMPTY, POST, WEB]})
+    weights = [part.postings.weights for part in catalog.index.parts]
+
+    assert weights[1].base is not None and weights[1].base is weights[2].base
+
+
+def test_names_and_texts_without_a_letter_have_no_postings() -> None:
+    tool = {"name": "->", "description": "…"}
+    index = load_registry({"version": 1, "endpoints": [{"name": "a", "kind": "declared", "tools": [tool]}]}).index
+
+    assert not index.term_ids and not len(index.tools)

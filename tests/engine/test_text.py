@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from routing.engine.stemmers import stemmer
 from routing.engine.text import clip, fold, joined, stem, terms, words
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+ENDINGS = "s e y i ed ing edly ional ational alism ization izer ator ness ful ogist ative ical ance ism ion er ous ant ment ll"
 
 
 def parts_of(text: str) -> list[str]:
@@ -64,3 +68,10 @@ def test_a_clipped_text_fits_and_says_when_it_was_cut(text: str, limit: int) -> 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
     assert all(word and term for word, term in terms(text))
+
+
+@given(st.text(LETTERS, min_size=1, max_size=9), st.sampled_from(["", *LETTERS, *ENDINGS.split()]))
+def test_a_stem_is_that_of_the_package_though_it_is_not_always_asked(beginning: str, ending: str) -> None:
+    word = beginning + ending
+
+    assert stem(word) == (stemmer("english")().stemWord(word) if len(word) > 2 else word)
