@@ -71,9 +71,10 @@ class Lexicon:
     def say(self, runs: Ints) -> tuple[Places, Ints, Ints]:
         """All that these runs say, laid end to end: the place of the run that says it, the term, and the word, `NO_WORD`
         where that is too short to be guessed at."""
-        ends = np.array(self._ends)
+        # Looked at where they stand, since they are long and this is asked of each endpoint.
+        ends, terms, words = map(np.asarray, (self._ends, self._said_terms, self._said_words))
         owners, found = cells(ends.take(runs), ends.take(runs + 1))
-        return owners, np.array(self._said_terms).take(found), np.array(self._said_words).take(found)
+        return owners, terms.take(found), words.take(found)
 
     @property
     def terms(self) -> Sequence[str]:
