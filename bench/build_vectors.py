@@ -49,7 +49,13 @@ TOGETHER = 64  # sentences that are encoded at once
 NEAR = 0.5  # cosine from which on two words may stand for one another
 RIDGE = 1.0  # sentences' worth of standing still, for each piece
 STEPS = 20  # of conjugate gradients: the rest is below rounding
-SENTENCES = 85_000
+GLOSSES = 85_000  # sentences of WordNet
+DESCRIPTIONS = 64_000  # sentences of the descriptions
+SHORTEST = 12  # letters of a sentence
+ROUNDS = 6  # of polishing through all sentences
+AT_ONCE = 8192  # sentences for one step
+PACE, TYPICAL = 0.003, 0.05  # of a step, for numbers of about this size
+FADES, FADES_SLOWLY = 0.9, 0.999  # Adam's two memories
 LONGEST = 40  # wordpieces of a sentence that are read
 KIN = 8  # words that one word may stand for
 
@@ -58,6 +64,7 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--model", type=Path, help="folder with model.safetensors and vocab.txt; default: the package's")
     asked.add_argument("--wordnet", type=Path, required=True, help="folder with WordNet's data.noun, data.verb, …")
+    asked.add_argument("--descriptions", type=Path, required=True, help="Debian's Translation-en, unpacked")
     asked.add_argument("--out", type=Path, required=True, help="folder for vectors.npz and kindred.npz")
     asked.add_argument("--size", type=int, default=256)
     given = asked.parse_args()
@@ -69,13 +76,13 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     names = [vocabulary[place] for place in kept]
     write_kindred(given.out / "kindred.npz", names, vectors)
-    said = sentences(given.wordnet)
+    said = [*sentences(given.wordnet), *described(given.descriptions)]
     pointing = encode_sentences(weights, vocabulary, said)
-    write_vectors(given.out / "vectors.npz", names, moved(names, kept, vectors, said, pointing), pointing, given.size)
+    write_vectors(given.out / "vectors.npz", names, fitted(names, kept, vectors, said, pointing, given.size))
 
 
-def write_vectors(path: Path, names: list[str], vectors: Matrix, pointing: Matrix, size: int) -> None:
-    table, scales = quantised(vectors @ axes(pointing, size))
+def write_vectors(path: Path, names: list[str], vectors: npt.NDArray[np.float64]) -> None:
+    table, scales = quantised(vectors)
     np.savez(path, vectors=table, scales=scales, pieces=as_bytes(names))
     tell(path, len(names))
 
@@ -93,7 +100,23 @@ def sentences(folder: Path) -> list[str]:
             meaning = re.sub(r'"[^"]*"', "", gloss).strip(" ;")
             found.add(f"{', '.join(words)}: {meaning}"[:200])
             found.update(re.findall(r'"([^"]{12,160})"', gloss))
-    return sorted(found, key=lambda text: hashlib.sha256(text.encode()).digest())[:SENTENCES]
+    return shuffled(found)[:GLOSSES]
+
+
+def described(file: Path) -> list[str]:
+    """What packages say that they are for: of each its line, and the first sentence of what follows."""
+    found: set[str] = set()
+    for stanza in file.read_text(encoding="utf-8").split("\n\n"):
+        _, _, told = stanza.partition("Description-en: ")
+        line, _, rest = told.partition("\n")
+        first = re.split(r"(?<=[.!?])\s", " ".join(rest.partition("\n .\n")[0].split()))[0]
+        found.update(text[:200] for text in (line.strip(), first) if len(text) >= SHORTEST)
+    return shuffled(found)[:DESCRIPTIONS]
+
+
+def shuffled(texts: set[str]) -> list[str]:
+    """In an order that no alphabet gives, and always the same."""
+    return sorted(texts, key=lambda text: hashlib.sha256(text.encode()).digest())
 
 
 def encode_sentences(weights: dict[str, Matrix], vocabulary: list[str], said: list[str]) -> Matrix:
@@ -133,24 +156,49 @@ def spell(word: str, places: dict[str, int], unknown: int) -> list[int]:
     return found
 
 
-def moved(
-    names: list[str], kept: list[int], alone: Matrix, said: list[str], pointing: Matrix
+def fitted(
+    names: list[str], kept: list[int], alone: Matrix, said: list[str], pointing: Matrix, size: int
 ) -> npt.NDArray[np.float64]:
-    """The vectors of the pieces, from what they mean alone to where sentences point that hold them."""
-    places = {name: place for place, name in enumerate(names)}
-    table = WordVectors(names, np.zeros((len(names), 1), np.int8), np.zeros(len(names), np.float32))
-    rows = [[piece for word, _ in terms(text) if word not in ENGLISH for piece in table.pieces(word)] for text in said]
-    read = [place for place, row in enumerate(rows) if row]
-    flat = np.array([piece for place in read for piece in rows[place]])
-    counts = np.array([len(rows[place]) for place in read])
-    mean = sparse.csr_matrix(
-        (np.repeat(1 / counts, counts), (np.repeat(np.arange(len(read)), counts), flat)), (len(read), len(places))
-    )
+    """The vectors of the pieces, from what they mean alone to where sentences point that hold them, on the principal axes
+    of what sentences mean."""
+    sums, read = spelled(names, said)
     wanted = unit(pointing[read].astype(np.float64) - pointing[read].mean(axis=0, dtype=np.float64))
     found = unit(alone.astype(np.float64) - alone.mean(axis=0)) * commonness(np.array(kept))[:, None]
-    begun = mean @ found
+    begun = sums @ found
     found *= (begun * wanted).sum() / (begun * begun).sum()
-    return found + ridge(mean, wanted - mean @ found)
+    turned = axes(pointing, size)
+    return polished((found + ridge(sums, wanted - sums @ found)) @ turned, sums, unit(wanted @ turned))
+
+
+def spelled(names: list[str], said: list[str]) -> tuple[Any, npt.NDArray[np.intp]]:
+    """The sums of the pieces of sentences, as a matrix, and which sentences have any. The more pieces the less each counts,
+    by the square root: so long sums grow."""
+    table = WordVectors(names, np.zeros((len(names), 1), np.int8), np.zeros(len(names), np.float32))
+    rows = [[piece for word, _ in terms(text) for piece in table.pieces(word)] for text in said]
+    read = np.array([place for place, row in enumerate(rows) if row])
+    flat = np.array([piece for row in rows for piece in row])
+    counts = np.array([len(rows[place]) for place in read])
+    cells = (np.repeat(np.arange(len(read)), counts), flat)
+    return sparse.csr_matrix((np.repeat(counts**-0.5, counts), cells), (len(read), len(names))), read
+
+
+def polished(table: npt.NDArray[np.float64], sums: Any, wanted: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Moved on along the slope of the cosine between each sum and where its sentence points: least squares also looks at
+    lengths, which mean nothing. Adam (Kingma and Ba, 2015); the order of the sentences is that of `shuffled`, turned on."""
+    pace, first, second = PACE * np.sqrt((table**2).mean()) / TYPICAL, np.zeros_like(table), np.zeros_like(table)
+    step = 0
+    for _ in range(ROUNDS):
+        for start in range(0, len(wanted), AT_ONCE):
+            some, goal = sums[start : start + AT_ONCE], wanted[start : start + AT_ONCE]
+            held = some @ table
+            length = np.maximum(np.linalg.norm(held, axis=1, keepdims=True), 1e-9)
+            held /= length
+            slope = some.T @ ((held * (held * goal).sum(axis=1, keepdims=True) - goal) / length) / len(goal)
+            step += 1
+            first += (1 - FADES) * (slope - first)
+            second += (1 - FADES_SLOWLY) * (slope**2 - second)
+            table = table - pace * (first / (1 - FADES**step)) / (np.sqrt(second / (1 - FADES_SLOWLY**step)) + 1e-12)
+    return table
 
 
 def ridge(mean: Any, missing: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

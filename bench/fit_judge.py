@@ -38,12 +38,12 @@ from routing.engine.scoring import rank_view
 Array = npt.NDArray[np.float64]
 
 UNPLUGGED = 0.2
-RIDGE = 5e-4
+RIDGE = 2e-4
 BINS = 15
 # What each head looks at. More was tried: each further feature made both worse on catalogs left out.
-MATCH = ("support", "name_coverage", "terms", "strange", "wording", "likeness", "likest")
-RIGHT = ("margin", "coverage", "name_coverage", "short", "strange", "head_missed")
-MEANING_ONLY = ("likeness", "likest")
+MATCH = ("support", "name_coverage", "terms", "head_missed", "wording", "wording_lead", "likeness", "likest")
+RIGHT = ("margin", "coverage", "name_coverage", "short", "strange", "head_missed", "strength", "likeness_lead")
+MEANING_ONLY = ("likeness", "likest", "likeness_lead")
 CONFIDENT_AT = 0.8
 
 
@@ -88,7 +88,7 @@ def keep_deep(path: Path, fitted: dict[str, Any]) -> None:
     """The deep tier's heads from the file as it was; they go when they weigh what the judge no longer looks at."""
     before = json.loads(path.read_text()) if path.exists() else {"heads": {}}
     deep = before["heads"].get("deep")
-    if deep is None or deep["right"].keys() != fitted["heads"]["static"]["right"].keys():
+    if deep is None or any(deep[head].keys() != fitted["heads"]["static"][head].keys() for head in ("match", "right")):
         print("no heads for the deep tier: fit them with --encoder")
         return
     fitted["heads"]["deep"] = deep
@@ -209,7 +209,11 @@ def columns(rows: Sequence[Row], names: Sequence[str]) -> Array:
 
 
 def looked_at(tier: str) -> tuple[list[str], list[str]]:
-    return [name for name in MATCH if tier != "lexical" or name not in MEANING_ONLY], list(RIGHT)
+    """The features of the first head and of the second."""
+    match, right = (
+        [name for name in names if tier != "lexical" or name not in MEANING_ONLY] for names in (MATCH, RIGHT)
+    )
+    return match, right
 
 
 def fit(sets: Sequence[Sequence[Row]], tier: str) -> tuple[Array, Array]:

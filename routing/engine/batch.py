@@ -18,14 +18,13 @@ from routing.engine.index import BLOCK, ROUGH_AXES, Index
 from routing.engine.meaning import LEXICAL, ROUNDING, STATIC, Vectors, WordVectors
 from routing.engine.parts import GUARDED
 from routing.engine.query import QueryTerm, Request, read_request
-from routing.engine.ranges import Places, laid_out
+from routing.engine.ranges import Places
 from routing.engine.scope import View
 from routing.engine.scoring import (
     CONSIDERED,
     COVERAGE_SHARE,
     DIGITS,
     FOLLOWED,
-    HINT_SHARE,
     KINDRED,
     MEANING_SHARE,
     NAME_SHARE,
@@ -44,7 +43,7 @@ from routing.engine.scoring import (
     keep_tie,
     rank_view,
 )
-from routing.engine.understanding import Understood, spoken, understand
+from routing.engine.understanding import Understood, spoken, understand, uttered
 from routing.engine.wording import grams
 
 CELLS = 1 << 16  # requests times tools that are laid out at once: what stays near the processor
@@ -70,8 +69,8 @@ class Question:
         """Where its words point, in whole numbers; None where the table does not read them."""
         known, by = self._bearing
         if by is not vectors:
-            words = spoken(self.request)
-            known = np.rint(vectors.direction(words) * ROUNDING) if vectors.reads(words) else None
+            reads = vectors.reads(spoken(self.request))
+            known = np.rint(vectors.direction(uttered(self.request)) * ROUNDING) if reads else None
             self._bearing = (known, vectors)
         return known
 
@@ -117,12 +116,6 @@ class Ranker:
     def alone(self, request: Request) -> Ranking:
         vectors = self.compass.vectors if self.compass else None
         return rank_view(self.view, request, limit=self.limit, guard=self.guard, vectors=vectors)
-
-    @cached_property
-    def hinted(self) -> tuple[Places, Places]:
-        """The tools that have hints of their own, and where among all hints those of each begin."""
-        tools, begins = np.unique(self.view.index.hinted, return_index=True)
-        return tools.astype(np.intp), begins
 
 
 class _Explained:
@@ -237,8 +230,6 @@ class _Batch:
         self.name_coverage = np.minimum(self._named() / self.view.name_mass.take(self.place), 1.0)
         changed = base * COVERAGE_SHARE * (self.coverage - 1) + base * NAME_SHARE * self.name_coverage**2
         self.meant = MEANING_SHARE * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
-        if self.index.hints.size:
-            changed += base * HINT_SHARE * self._closest_hint() ** 2
         self._add_sayings(changed)
         gained = self._follow_wording(base + self.meant + changed, mass)
         if self.ranker.guard:
@@ -264,24 +255,6 @@ class _Batch:
         worth[rows * width + numbers] = idf.take(numbers) * far
         names = self.index.names.take(self.place, axis=1) + self.asker * width
         return np.asarray(worth.take(names).sum(axis=0))
-
-    def _closest_hint(self) -> Array:
-        """Of each tool: how far the hint that comes closest is said by its request."""
-        owners, some = self.index.hints, [sorted(one.named) for one in self.heard]
-        rows = np.arange(len(some)).repeat([len(one) for one in some])
-        numbers = np.fromiter((number for one in some for number in one), np.intp, len(rows))
-        far = [one.named[number] for one, known in zip(self.heard, some, strict=True) for number in known]
-        starts, ends = owners.starts.take(numbers), owners.starts.take(numbers + 1)
-        held = (ends > starts).nonzero()[0]
-        starts, ends, rows = starts.take(held), ends.take(held), rows.take(held)
-        worth = (self.view.idf.take(numbers) * np.array(far)).take(held)
-        found = laid_out(owners.owners, starts.tolist(), ends.tolist()) + (rows * owners.size).repeat(ends - starts)
-        size = len(some) * owners.size
-        sums = np.bincount(found, weights=worth.repeat(ends - starts), minlength=size).reshape(-1, owners.size)
-        tools, begins = self.ranker.hinted
-        closest = np.zeros((len(some), self.size))
-        closest[:, tools] = np.maximum.reduceat(np.minimum(sums / self.view.hint_mass, 1.0), begins, axis=1)
-        return np.asarray(closest.ravel().take(self.cells))
 
     def _add_sayings(self, changed: Array) -> None:
         """Where a hint says just what is asked, or a tool's very name is the request."""

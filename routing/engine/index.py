@@ -6,8 +6,7 @@ Only the rarity of words depends on company, and that is counted per scope (see 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -42,28 +41,6 @@ FEW = 512
 HALVINGS = 4  # of a quarter of the greatest number, while the nth is looked for among the greater ones
 WEIGHED_AT_ONCE = 1 << 14
 SATURATION = 0.8  # weighted frequency at which a term has half of its worth
-
-
-@dataclass(frozen=True, slots=True)
-class Owners:
-    """For each term those names or hints that hold it, by number, laid end to end in the order of the terms."""
-
-    starts: Ints
-    owners: Ints
-    size: int  # of all names or hints
-
-    @classmethod
-    def of(cls, lists: Sequence[Iterable[str]], ids: Mapping[str, int]) -> Owners:
-        known = [[ids[term] for term in terms if term in ids] for terms in lists]
-        owner = np.repeat(np.arange(len(known), dtype=np.int32), [len(one) for one in known])
-        terms = np.fromiter((term for one in known for term in one), np.int32, len(owner))
-        order = np.argsort(terms, kind="stable")
-        starts = np.searchsorted(terms[order], np.arange(len(ids) + 1)).astype(np.int32)
-        return cls(starts, owner[order], len(lists))
-
-    def sums(self, worth: Doubles, owners: Ints) -> Doubles:
-        """What each name or hint gets of these shares. Terms come in the order of their letters, so sums are always alike."""
-        return np.asarray(np.bincount(owners, weights=worth, minlength=self.size), np.float64)
 
 
 class Index:
@@ -167,11 +144,6 @@ class Index:
             for pair in zip(stems, stems[1:], strict=False):
                 found.setdefault(pair, []).append(place)
         return found
-
-    @cached_property
-    def hints(self) -> Owners:
-        """The words of every operator's hint on a single tool."""
-        return Owners.of([terms for doc in self.docs for terms in doc.hint_terms], self.term_ids)
 
     @cached_property
     def by_hint(self) -> dict[frozenset[str], list[int]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -32,6 +32,8 @@ TWIN_MARGIN = 0.25  # the same between tools that do the same
 WEAK_COVERAGE = 0.3
 LOW_FRACTION = 0.25
 MANY_TERMS = 4
+RIVALS = 4  # candidates beside the first that are looked at
+STRONGEST = 12.0  # rarest words' worth of score that count as much as more
 NAMED = 0.95  # at least, where the request is a tool's very name of several words
 FAULT_SHARE = 0.6  # of the chance is left where the request asks why something is so: what it names is under discussion
 
@@ -206,7 +208,7 @@ def _is_called_by_name(ranking: Ranking) -> bool:
 
 def features(ranking: Ranking) -> dict[str, float]:
     """Shares of one ranking, each 0..1, that mean the same whatever the catalog."""
-    first = ranking.candidates[0]
+    first, *rivals = ranking.candidates[: 1 + RIVALS]
     terms = sum(_counts_as(term) for term in first.matched)
     return {
         "margin": _margin(ranking),  # the first one's lead over the second, as a share of its score
@@ -218,9 +220,17 @@ def features(ranking: Ranking) -> dict[str, float]:
         "head_missed": float(first.head_missed),  # others know the word that says what to do, it does not
         "strange": float(ranking.strange),  # no tool knows the word that says what to do
         "likeness": max(first.likeness, 0.0),  # how near its text comes to the request in meaning
-        "likest": max(max(one.likeness for one in ranking.candidates), 0.0),
+        "likest": max(max(one.likeness for one in (first, *rivals)), 0.0),
+        "likeness_lead": _lead(first.likeness, [one.likeness for one in rivals]),
         "wording": first.wording,  # how closely its own wording follows the request
+        "wording_lead": _lead(first.wording, [one.wording for one in rivals]),
+        "strength": min(first.score / ranking.view.rarest, STRONGEST) / STRONGEST,  # its score in rarest words' worth
     }
+
+
+def _lead(own: float, others: Sequence[float]) -> float:
+    """How far it is ahead of the best of the others, or behind it: below zero, as far as shares go."""
+    return own - max(others, default=0.0)
 
 
 def _counts_as(term: QueryTerm) -> float:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from routing.engine.index import Index, Owners
+from routing.engine.index import Index
 from routing.engine.wording import Wording
 
 Numbers = npt.NDArray[np.float64]
@@ -36,7 +36,6 @@ class View:
         "_met",
         "_remembered",
         "_wording",
-        "hint_mass",
         "idf",
         "index",
         "known",
@@ -60,7 +59,6 @@ class View:
         self.idf = self._rarity(frequency)
         self.rarest = float(np.log1p((self.size + IMAGINED) / 1.5))
         self.name_mass = np.maximum(np.append(self.idf, 0.0).take(index.names).sum(axis=0), 1e-9)
-        self.hint_mass = self._mass(index.hints)
         self._wording: Wording | None = None
 
     @property
@@ -89,10 +87,6 @@ class View:
             self._meetings[key] = known
             self._met += len(known)
         return known
-
-    def _mass(self, owners: Owners) -> Numbers:
-        """How much the words of each name or hint are worth together."""
-        return np.maximum(owners.sums(np.repeat(self.idf, np.diff(owners.starts)), owners.owners), 1e-9)
 
     def _frequency(self) -> npt.NDArray[np.float64]:
         """Of each term: the tools in sight that say it themselves, and the endpoints that say it for theirs."""

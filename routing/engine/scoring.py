@@ -18,17 +18,16 @@ import numpy.typing as npt
 
 from routing.engine.encoder import Encoder
 from routing.engine.evidence import Array, Evidence
-from routing.engine.index import Owners, foremost, nth_largest
+from routing.engine.index import foremost, nth_largest
 from routing.engine.meaning import DEEP, LEXICAL, STATIC, Vectors, WordVectors
 from routing.engine.parts import FIELD_NAMES, GUARDED, ToolDoc
 from routing.engine.query import QueryTerm, Request
-from routing.engine.ranges import Places, laid_out
+from routing.engine.ranges import Places
 from routing.engine.scope import View
-from routing.engine.understanding import spoken, understand
+from routing.engine.understanding import spoken, understand, uttered
 
-COVERAGE_SHARE = 0.65  # of a score hangs on how much of the request is covered
-NAME_SHARE = 0.45  # what a wholly named tool gains over its score
-HINT_SHARE = 0.5  # what a tool gains of whose hints one is wholly said by the request
+COVERAGE_SHARE = 0.75  # of a score hangs on how much of the request is covered
+NAME_SHARE = 0.4  # what a wholly named tool gains over its score
 PHRASE_SHARE = 0.35  # what a tool gains whose very name is the request
 SAID_SHARE = 0.75  # of the best tool's score goes to the tool of which an operator's hint says just what is asked
 WORDING_SHARE = 0.5  # of the request's worth goes to the tool whose wording is just that of the request
@@ -195,7 +194,7 @@ class Scorer:
             self.likeness = encoder.likeness(places)
         elif vectors is not None and vectors.reads(said):
             self.tier = STATIC
-            pointing = vectors.direction(said)
+            pointing = vectors.direction(uttered(self.request))
             if rough.max(initial=0.0) < STRONG * self.mass:
                 places = self._with_kindred(places, pointing, vectors)
             self.likeness = index.likeness(vectors, pointing, places)
@@ -240,8 +239,6 @@ class Scorer:
         if self.likeness is not None:
             share = DEEP_SHARE if self.tier == DEEP else MEANING_SHARE
             self.meant = share * self.view.rarest * np.maximum(self.likeness - UNLIKE, 0.0)
-        if index.hints.size:
-            self.adjustments["hint_coverage"] = self.base * HINT_SHARE * self._closest_hint() ** 2
         if wanted := self.understood.said_of():
             self.adjustments["exact_hint"] = (
                 SAID_SHARE * (self.base + self.meant).max(initial=0.0) * np.isin(places, wanted)
@@ -289,23 +286,6 @@ class Scorer:
         worth[numbers] = self.view.idf.take(numbers) * np.fromiter(self.named.values(), np.float64, len(numbers))
         names = self.view.index.names.take(self.places, axis=1)
         return np.asarray(worth.take(names).sum(axis=0))
-
-    def _asked_of(self, owners: Owners) -> Array:
-        """The same of each hint."""
-        terms = sorted(self.named)
-        numbers = np.array(terms, np.intp)
-        worth = self.view.idf.take(numbers) * np.array([self.named[term] for term in terms])
-        starts, ends = owners.starts.take(numbers), owners.starts.take(numbers + 1)
-        found = laid_out(owners.owners, starts.tolist(), ends.tolist())
-        return owners.sums(np.repeat(worth, ends - starts), found)
-
-    def _closest_hint(self) -> Array:
-        """Of each tool: how far the hint that comes closest is said by the request."""
-        index = self.view.index
-        closest = np.zeros(len(index.docs))
-        said = np.minimum(self._asked_of(index.hints) / self.view.hint_mass, 1.0)
-        np.maximum.at(closest, index.hinted, said)
-        return closest[self.places]
 
     def ranking(self, limit: int) -> Ranking:
         columns = self._best(limit)

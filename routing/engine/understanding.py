@@ -80,6 +80,11 @@ def spoken(request: Request) -> list[tuple[str, float]]:
     return [(term.text, term.weight) for term in request.content if term.kind == "word"]
 
 
+def uttered(request: Request) -> list[tuple[str, float]]:
+    """All words of a request, little ones too and each alike: a text points where all that is said points."""
+    return [(term.text, 1.0) for term in request.terms if term.kind in ("word", "stop")]
+
+
 def _unknown_worth(term: QueryTerm) -> float:
     """How much an unknown word asks for: a value nothing, a name in mid-sentence hardly anything."""
     if _is_value(term):
