@@ -38,12 +38,12 @@ from routing.engine.scoring import rank_view
 Array = npt.NDArray[np.float64]
 
 UNPLUGGED = 0.2
-RIDGE = 2e-4
+RIDGE = 4e-4
 BINS = 15
 # What each head looks at. More was tried: each further feature made both worse on catalogs left out.
-MATCH = ("support", "name_coverage", "terms", "head_missed", "wording", "wording_lead", "likeness", "likest")
-RIGHT = ("margin", "coverage", "name_coverage", "short", "strange", "head_missed", "strength", "likeness_lead")
-MEANING_ONLY = ("likeness", "likest", "likeness_lead")
+MATCH = ("support", "name_coverage", "terms", "head_missed", "strength", "wording", "wording_lead", "likeness")
+RIGHT = ("margin", "coverage", "name_coverage", "short", "strange", "strength")
+MEANING_ONLY = ("likeness",)
 CONFIDENT_AT = 0.8
 
 

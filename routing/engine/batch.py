@@ -43,7 +43,7 @@ from routing.engine.scoring import (
     keep_tie,
     rank_view,
 )
-from routing.engine.understanding import Understood, spoken, understand, uttered
+from routing.engine.understanding import Understood, spoken, understand
 from routing.engine.wording import grams
 
 CELLS = 1 << 16  # requests times tools that are laid out at once: what stays near the processor
@@ -69,8 +69,8 @@ class Question:
         """Where its words point, in whole numbers; None where the table does not read them."""
         known, by = self._bearing
         if by is not vectors:
-            reads = vectors.reads(spoken(self.request))
-            known = np.rint(vectors.direction(uttered(self.request)) * ROUNDING) if reads else None
+            words = spoken(self.request)
+            known = np.rint(vectors.direction(words) * ROUNDING) if vectors.reads(words) else None
             self._bearing = (known, vectors)
         return known
 

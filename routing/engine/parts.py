@@ -295,8 +295,8 @@ def is_guarded(doc: ToolDoc, effect: str) -> bool:
 
 def meaning_words(doc: ToolDoc) -> list[str]:
     """The words that say what a tool is for."""
-    texts = [doc.endpoint.name, " ".join(doc.name_words), doc.title, doc.tool.description[:MEANING_LIMIT], *doc.hints]
-    return [word for word, _ in terms("\n".join(texts))]
+    texts = [" ".join(doc.name_words), doc.title, doc.tool.description[:MEANING_LIMIT], *doc.hints]
+    return [word for word, _ in terms("\n".join(texts)) if word not in ENGLISH]
 
 
 def _wordings(doc: ToolDoc, lexicon: Lexicon) -> list[list[str]]:

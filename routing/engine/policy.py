@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,6 +22,7 @@ from routing.engine.meaning import STATIC
 from routing.engine.parts import GUARDED, ToolDoc, is_guarded
 from routing.engine.query import QueryTerm
 from routing.engine.scoring import DIGITS, Candidate, Lineup, Ranking
+from routing.engine.understanding import said_of
 
 CONFIDENT, AMBIGUOUS, NO_MATCH = "confident", "ambiguous", "no_match"
 
@@ -207,7 +208,7 @@ def _is_called_by_name(ranking: Ranking) -> bool:
 
 
 def features(ranking: Ranking) -> dict[str, float]:
-    """Shares of one ranking, each 0..1, that mean the same whatever the catalog."""
+    """Shares of one ranking, each 0..1, a lead -1..1, that mean the same whatever the catalog."""
     first, *rivals = ranking.candidates[: 1 + RIVALS]
     terms = sum(_counts_as(term) for term in first.matched)
     return {
@@ -220,17 +221,11 @@ def features(ranking: Ranking) -> dict[str, float]:
         "head_missed": float(first.head_missed),  # others know the word that says what to do, it does not
         "strange": float(ranking.strange),  # no tool knows the word that says what to do
         "likeness": max(first.likeness, 0.0),  # how near its text comes to the request in meaning
-        "likest": max(max(one.likeness for one in (first, *rivals)), 0.0),
-        "likeness_lead": _lead(first.likeness, [one.likeness for one in rivals]),
         "wording": first.wording,  # how closely its own wording follows the request
-        "wording_lead": _lead(first.wording, [one.wording for one in rivals]),
+        "wording_lead": first.wording
+        - max([one.wording for one in rivals], default=0.0),  # and how much closer than others'
         "strength": min(first.score / ranking.view.rarest, STRONGEST) / STRONGEST,  # its score in rarest words' worth
     }
-
-
-def _lead(own: float, others: Sequence[float]) -> float:
-    """How far it is ahead of the best of the others, or behind it: below zero, as far as shares go."""
-    return own - max(others, default=0.0)
 
 
 def _counts_as(term: QueryTerm) -> float:
@@ -276,10 +271,16 @@ def _margin(ranking: Ranking) -> float:
     return min(max((first.score - others[0].score) / first.score, 0.0), 1.0) if others else first.coverage
 
 
-def _close_behind(ranking: Ranking, margin: float) -> list[Candidate]:
-    """Those whom the first leads by less than this share of its score."""
-    first, *others = ranking.candidates
-    return [one for one in others if first.score - one.score < margin * first.score]
+def said_alike(ranking: Ranking, one: Candidate) -> list[Candidate]:
+    """Those not far behind this one of which, as of this one, an operator's hint says just what is asked."""
+    near = _close_behind(ranking, one)
+    said = set(said_of(ranking.view, ranking.request)) if near else set()
+    return [other for other in near if other.place in said] if one.place in said else []
+
+
+def _close_behind(ranking: Ranking, one: Candidate) -> list[Candidate]:
+    bar = one.score * (1 - TWIN_MARGIN)
+    return [other for other in ranking.candidates if other.place != one.place and bar < other.score <= one.score]
 
 
 def _are_twins(one: ToolDoc, other: ToolDoc) -> bool:
@@ -298,7 +299,8 @@ def _guards(ranking: Ranking, thresholds: Thresholds) -> tuple[str, ...]:
             found.append("score_tie")
         elif gap < thresholds.min_gap or _margin(ranking) < CLOSE_MARGIN:
             found.append("close_scores")
-        if any(_are_twins(first.doc, one.doc) for one in _close_behind(ranking, TWIN_MARGIN)):
+        same = any(_are_twins(first.doc, one.doc) for one in _close_behind(ranking, first))
+        if same or said_alike(ranking, first):
             found.append("functional_twins")
     words = [term for term in first.matched if term.kind == "word"]
     incidental = len(words) < 2 and not first.exact_name

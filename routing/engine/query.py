@@ -337,14 +337,17 @@ def _mark_attributes(spoken: Sequence[_Spoken], stops: frozenset[str]) -> None:
 
 
 def _mark_mentioned(spoken: Sequence[_Spoken], text: str) -> None:
-    """Identifiers inside a sentence name what it is about; one that opens it or comes after "call" is asked for."""
+    """Identifiers inside a sentence name what it is about; one that opens it or comes after "call" is asked for, unless
+    another one stands before that: "rename this_name to that_name" calls neither."""
+    last = -2  # where the last one ended that is only named
     for name in _IDENTIFIER.finditer(text) if _HINT_OF_IDENTIFIER.search(text) else ():
         inside = [place for place, one in enumerate(spoken) if name.start() <= one.start < name.end()]
         if not inside or spoken[inside[0]].opens or len(inside) == len(spoken):
             continue
         before = spoken[inside[0] - 1].text
         is_brand = name.group()[0].isupper() and "_" not in name.group() and before not in say.CODE_NOUNS
-        if before not in say.CALLERS and not is_brand:
+        if before in say.CALLERS and inside[0] - 2 == last or before not in say.CALLERS and not is_brand:
+            last = inside[-1]
             for place in inside:
                 spoken[place].factor *= MENTIONED
                 spoken[place].head = False

@@ -24,7 +24,7 @@ from routing.engine.parts import FIELD_NAMES, GUARDED, ToolDoc
 from routing.engine.query import QueryTerm, Request
 from routing.engine.ranges import Places
 from routing.engine.scope import View
-from routing.engine.understanding import spoken, understand, uttered
+from routing.engine.understanding import spoken, understand
 
 COVERAGE_SHARE = 0.75  # of a score hangs on how much of the request is covered
 NAME_SHARE = 0.4  # what a wholly named tool gains over its score
@@ -194,7 +194,7 @@ class Scorer:
             self.likeness = encoder.likeness(places)
         elif vectors is not None and vectors.reads(said):
             self.tier = STATIC
-            pointing = vectors.direction(uttered(self.request))
+            pointing = vectors.direction(said)
             if rough.max(initial=0.0) < STRONG * self.mass:
                 places = self._with_kindred(places, pointing, vectors)
             self.likeness = index.likeness(vectors, pointing, places)

@@ -43,13 +43,7 @@ class Understood:
         return not self.named.keys().isdisjoint(numbers)
 
     def said_of(self) -> list[int]:
-        """The tools of which an operator's hint says just what is asked: with or without the values, like an address."""
-        by_hint = self.view.index.by_hint
-        if not by_hint:
-            return []
-        words = frozenset(term.term for term in self.request.content if term.kind == "word")
-        whole = frozenset(term.term for term in self.request.content)
-        return [place for asked in {words, whole} if len(asked) >= FEWEST_SAID for place in by_hint.get(asked, ())]
+        return said_of(self.view, self.request)
 
     def _known(self, stems: Iterable[str]) -> list[int]:
         numbers = (self.view.term(one) for one in stems)
@@ -75,14 +69,19 @@ def understand(view: View, request: Request) -> Understood:
     return found
 
 
+def said_of(view: View, request: Request) -> list[int]:
+    """The tools of which an operator's hint says just what is asked: with or without the values, like an address."""
+    by_hint = view.index.by_hint
+    if not by_hint:
+        return []
+    words = frozenset(term.term for term in request.content if term.kind == "word")
+    whole = frozenset(term.term for term in request.content)
+    return [place for asked in {words, whole} if len(asked) >= FEWEST_SAID for place in by_hint.get(asked, ())]
+
+
 def spoken(request: Request) -> list[tuple[str, float]]:
     """The words of a request with their weights, values left out: what an address means is not asked."""
     return [(term.text, term.weight) for term in request.content if term.kind == "word"]
-
-
-def uttered(request: Request) -> list[tuple[str, float]]:
-    """All words of a request, little ones too and each alike: a text points where all that is said points."""
-    return [(term.text, 1.0) for term in request.terms if term.kind in ("word", "stop")]
 
 
 def _unknown_worth(term: QueryTerm) -> float:

@@ -173,14 +173,14 @@ def test_tools_that_say_nearly_the_same_are_found():
 
 def test_a_tool_that_another_outdoes_with_all_its_words_is_never_first():
     made = document(
-        endpoint("files", tool("move", "Move a file."), tool_use_when={"move": ["move it"]}, tags=["move"]),
-        endpoint("shell", tool("move")),
+        endpoint("files", tool("move_file", "Put a file elsewhere."), tool_use_when={"move_file": ["move a file"]}),
+        endpoint("shell", tool("move_file")),
     )
 
     (one,) = found(made, codes.TOOL_NEVER_FIRST)
 
-    assert (one.tool, one.others) == ("shell__move", ("files__move",))
-    assert resolve(load_registry(made), "move")["recommendation"]["namespaced"] == "files__move"
+    assert (one.tool, one.others) == ("shell__move_file", ("files__move_file",))
+    assert resolve(load_registry(made), "move file")["recommendation"]["namespaced"] == "files__move_file"
 
 
 def test_a_tool_of_the_default_scope_is_in_sight():

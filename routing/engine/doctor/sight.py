@@ -12,7 +12,7 @@ import numpy.typing as npt
 from routing.engine.catalog import Catalog
 from routing.engine.meaning import vectors_of
 from routing.engine.parts import ToolDoc
-from routing.engine.policy import CLOSE_MARGIN, NO_MATCH, Thresholds, Verdict, judge
+from routing.engine.policy import CLOSE_MARGIN, NO_MATCH, Thresholds, Verdict, judge, said_alike
 from routing.engine.query import read_request
 from routing.engine.recommend import MOST_HITS
 from routing.engine.scope import View
@@ -44,9 +44,11 @@ class Asked:
         return self.shows(place) and own is not None and own.score >= self.ranking.candidates[0].score
 
     def close_to(self, own: Candidate) -> list[Candidate]:
-        """Those that would make the answer ambiguous: ahead, or behind by next to nothing."""
-        bar = own.score * (1 - CLOSE_MARGIN)
-        return [one for one in self.ranking.candidates if one.place != own.place and one.score > bar]
+        """Those that would make the answer ambiguous: ahead, behind by next to nothing, or not far behind and hinted alike."""
+        bar, same = own.score * (1 - CLOSE_MARGIN), {one.place for one in said_alike(self.ranking, own)}
+        return [
+            one for one in self.ranking.candidates if one.place != own.place and (one.score > bar or one.place in same)
+        ]
 
     def hinted_words(self, one: Candidate) -> tuple[str, ...]:
         """The words of the text that operators' hints on a candidate, or on its endpoint, answer."""
