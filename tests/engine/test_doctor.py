@@ -173,7 +173,7 @@ def test_tools_that_say_nearly_the_same_are_found():
 
 def test_a_tool_that_another_outdoes_with_all_its_words_is_never_first():
     made = document(
-        endpoint("files", tool("move_file", "Put a file elsewhere."), tool_use_when={"move_file": ["move a file"]}),
+        endpoint("files", tool("move_file", "Movefile."), tool_use_when={"move_file": ["move a file", "movefile"]}),
         endpoint("shell", tool("move_file")),
     )
 
