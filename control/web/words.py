@@ -34,7 +34,7 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
         "A better candidate exists, but its endpoint was switched off or could not be reached.",
     ),
     ("not_a_request", NOTE, "The text reads like conversation and asks for nothing to be done."),
-    ("functional_twins", WARN, "Two tools do the same thing; either may serve."),
+    ("functional_twins", WARN, "Two tools do the same thing, or their hints say the same; either may serve."),
     ("effect_guard", WARN, "The candidate changes or erases something, and the request does not clearly ask for that."),
     ("negated_action", WARN, "The request says not to do what this tool does."),
     ("low_probability", WARN, "The chance that the first candidate is right is below what the policy asks for."),

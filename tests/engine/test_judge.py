@@ -46,6 +46,22 @@ def test_equal_tools_tie_with_a_gap_of_nothing() -> None:
     assert answer["recommendation"]["namespaced"] == "alpha__probe"
 
 
+@pytest.mark.parametrize("query", ["pay the supplier of paper", "pay the paper supplier"])
+def test_tools_whose_hints_say_just_the_same_are_twins_to_the_operator(query: str) -> None:
+    settle = endpoint(
+        "invoices", tool("settle", "Close an open bill."), tool_use_when={"settle": ["pay the paper supplier"]}
+    )
+    transfer = endpoint(
+        "bank", tool("transfer", "Move money."), tool_use_when={"transfer": ["pay the supplier of paper"]}
+    )
+
+    answer = resolve(load_registry(document(settle, transfer)), query)
+    alone = resolve(load_registry(document(settle, endpoint("bank", tool("transfer", "Move money.")))), query)
+
+    assert (answer["status"], "functional_twins" in answer["reason_codes"]) == ("ambiguous", True)
+    assert (alone["status"], alone["recommendation"]["namespaced"]) == ("confident", "invoices__settle")
+
+
 def test_an_erasing_tool_is_not_first_on_a_tie() -> None:
     catalog = load_registry(
         document(endpoint("store", tool("drop_blob", effect="erase"), tool("take_blob", effect="read")))

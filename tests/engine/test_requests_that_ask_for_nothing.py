@@ -35,6 +35,7 @@ def cluster() -> Any:
         "rename the class CreateNote to WriteNote",
         "fix the bug in restart_service",
         "write documentation for list_pods",
+        "replace restart_service with delete_pod in the script",
     ],
 )
 def test_an_identifier_that_is_talked_about_is_not_asked_for(query: str) -> None:

@@ -85,7 +85,7 @@ def test_another_candidate_is_explained_when_it_is_chosen(ask):
 
 
 def test_what_would_flip_it_is_found_out_beside_the_ranking(ask, workspace):
-    edit(workspace, use_when=[FETCH])
+    edit(workspace, tool_use_when={"add_note": [FETCH]})
 
     first, later, whole = ask(), ask(part="flips"), ask(part=False)
 
@@ -96,7 +96,7 @@ def test_what_would_flip_it_is_found_out_beside_the_ranking(ask, workspace):
 
 
 def test_the_part_that_weighs_hints_comes_alone(admin, workspace):
-    edit(workspace, use_when=[FETCH])
+    edit(workspace, tool_use_when={"add_note": [FETCH]})
     given = {"form": "text", "q": FETCH, "scope": "default", "against": "draft", "part": "flips"}
 
     page = admin.post("/w/acme/playground", given, headers=PART).content.decode()
