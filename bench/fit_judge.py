@@ -41,7 +41,17 @@ UNPLUGGED = 0.2
 RIDGE = 4e-4
 BINS = 15
 # What each head looks at. More was tried: each further feature made both worse on catalogs left out.
-MATCH = ("support", "name_coverage", "terms", "head_missed", "strength", "wording", "wording_lead", "likeness")
+MATCH = (
+    "support",
+    "name_coverage",
+    "terms",
+    "strange",
+    "head_missed",
+    "strength",
+    "wording",
+    "wording_lead",
+    "likeness",
+)
 RIGHT = ("margin", "coverage", "name_coverage", "short", "strange", "strength")
 MEANING_ONLY = ("likeness",)
 CONFIDENT_AT = 0.8
